@@ -1,0 +1,1 @@
+"""Taking text apart and putting it together: pure functions on strings that know no model and no arrays."""
