@@ -1,0 +1,191 @@
+"""Sequences that are searched together because their beams are equally wide.
+
+A group keeps the state of its members in arrays indexed by slot, so that one step's choices for all of them are a
+few numpy calls. Which cache row a beam lives in is the scheduler's business; the group only remembers it.
+"""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+
+from service.search.history import History
+from service.search.hypothesis import Hypothesis, StopReason
+from service.search.options import DecodingOptions
+from service.search.processors import RowScores, ScoreProcessor
+from service.search.rules import BoolArray, DecodingRules, FloatArray, IntArray, StepScores
+from service.search.sampling import Sampler
+
+
+@dataclass(frozen=True, slots=True)
+class SearchTask:
+    """What one sequence asks of the search.
+
+    forced_first_id: token its first step must take (a target language), if any.
+    source_length: source tokens, the width of its alignment rows.
+    """
+
+    options: DecodingOptions
+    forced_first_id: int | None
+    source_length: int
+    with_alignment: bool
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Selection:
+    """What a group chose in a step, for its n members.
+
+    slots: (n,) int64. parents: (n, K) int64, the beam each new beam continues. tokens: (n, K) int64, what it
+    appended. ended: (n,) bool; an ended member's parents and tokens mean nothing.
+    """
+
+    slots: IntArray
+    parents: IntArray
+    tokens: IntArray
+    ended: BoolArray
+
+    def of(self, members: BoolArray) -> "Selection":
+        """Returns the selection of some members only; members is (n,) bool."""
+        return Selection(self.slots[members], self.parents[members], self.tokens[members], self.ended[members])
+
+
+@dataclass(slots=True)
+class Member:
+    """State of one sequence that is not an array: its task, and what only some members have."""
+
+    task: SearchTask
+    processor: ScoreProcessor | None
+    sampler: Sampler | None
+    prefixes: list[list[int]]
+    touched: list[list[int]] = field(default_factory=list)
+    alignments: list[FloatArray] = field(default_factory=list)
+
+
+class SearchGroup(ABC):
+    """Members, their rows and their history; what to choose is left to greedy and beam search.
+
+    slots: (n,) int64, the members' slots, ascending.
+    rows: (slots, K) int64, cache row of each beam; all the same before a member's first step.
+    """
+
+    def __init__(self, width: int, rules: DecodingRules) -> None:
+        self.width = width
+        self.slots = np.zeros(0, np.int64)
+        self.rows = np.zeros((4, width), np.int64)
+        self._rules = rules
+        self._steps = np.zeros(4, np.int64)
+        self._max_new_tokens = np.ones(4, np.int64)
+        self._history = History(width)
+        self._members: dict[int, Member] = {}
+        self._special: dict[int, Member] = {}
+
+    def __len__(self) -> int:
+        return len(self._members)
+
+    def join(self, task: SearchTask, row: int) -> int:
+        """Takes a sequence in, whose first step runs in cache row `row`; returns its slot."""
+        slot = next(slot for slot in range(len(self._members) + 1) if slot not in self._members)
+        if slot >= len(self._steps):
+            self._grow()
+        self.rows[slot] = row
+        self._steps[slot] = 0
+        self._max_new_tokens[slot] = task.options.max_new_tokens
+        member = self._member(task)
+        self._members[slot] = member
+        if member.processor or member.sampler or task.with_alignment:
+            self._special[slot] = member
+        self.slots = np.array(sorted(self._members), np.int64)
+        return slot
+
+    def leave(self, slot: int) -> None:
+        """Forgets a member, finished or not."""
+        del self._members[slot]
+        self._special.pop(slot, None)
+        self.slots = np.array(sorted(self._members), np.int64)
+
+    def num_best(self) -> int:
+        """Returns how many of each row's best tokens the next step must give."""
+        extra = 0
+        for member in self._special.values():
+            member.touched = [
+                member.processor.touched(prefix) if member.processor else [] for prefix in member.prefixes
+            ]
+            extra = max(
+                extra, *(len(ids) for ids in member.touched), member.task.options.top_k if member.sampler else 0
+            )
+        return self._plain_num_best() + extra
+
+    def probes(self) -> list[tuple[int, list[int]]]:
+        """Returns (row, ids) for the rows that need particular tokens; call after `num_best`."""
+        return [
+            (int(row), ids)
+            for slot, member in self._special.items()
+            for row, ids in zip(self.rows[slot], member.touched, strict=True)
+            if ids
+        ]
+
+    @abstractmethod
+    def advance(self, step: StepScores, alignment: FloatArray) -> Selection:
+        """Chooses the next tokens of all members; alignment is (R, L) float32, the step's attention weights."""
+
+    @abstractmethod
+    def hypotheses(self, slot: int) -> tuple[Hypothesis, ...]:
+        """Returns an ended member's results, best first."""
+
+    @abstractmethod
+    def _plain_num_best(self) -> int: ...
+
+    def _member(self, task: SearchTask) -> Member:
+        domain: Literal["logits", "log_probs"] = "log_probs" if self.width > 1 else "logits"
+        needed = ScoreProcessor.needed(task.options, task.forced_first_id)
+        return Member(
+            task=task,
+            processor=ScoreProcessor(task.options, self._rules, task.forced_first_id, domain) if needed else None,
+            sampler=Sampler(task.options) if task.options.sampling else None,
+            prefixes=[[self._rules.start_id] for _ in range(self.width)],
+        )
+
+    def _grow(self) -> None:
+        count = len(self._steps)
+        self.rows = np.concatenate([self.rows, np.zeros((count, self.width), np.int64)])
+        self._steps = np.concatenate([self._steps, np.zeros(count, np.int64)])
+        self._max_new_tokens = np.concatenate([self._max_new_tokens, np.ones(count, np.int64)])
+
+    def _processed(self, slot: int, beam: int, step: StepScores) -> tuple[FloatArray, IntArray]:
+        """Returns a special member's log-probabilities and ids for one beam, descending."""
+        member, row = self._special[slot], int(self.rows[slot, beam])
+        if member.processor is None:
+            return step.log_probs[row], step.ids[row]
+        scores = RowScores(step.log_probs[row], step.ids[row], step.probes[row], float(step.log_normalizers[row, 0]))
+        return member.processor.apply(member.prefixes[beam], member.touched[beam], scores)
+
+    def _log_alignments(self, alignment: FloatArray) -> None:
+        for slot, member in self._special.items():
+            if member.task.with_alignment:
+                member.alignments.append(alignment[self.rows[slot], : member.task.source_length].copy())
+
+    def _hypothesis(self, slot: int, path: "Path", score: float) -> Hypothesis:
+        member = self._members[slot]
+        by_length = len(path.tokens) >= member.task.options.max_new_tokens and (
+            path.tokens[-1] != self._rules.eos_id or self._rules.forced_eos_id is not None
+        )
+        alignment = None
+        if member.task.with_alignment:
+            alignment = np.stack([rows[beam] for rows, beam in zip(member.alignments, path.parents, strict=False)])
+        return Hypothesis(
+            token_ids=tuple(path.tokens),
+            token_log_probs=tuple(path.log_probs),
+            score=score,
+            stop_reason=StopReason.LENGTH if by_length else StopReason.END_TOKEN,
+            alignment=alignment,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Path:
+    """One hypothesis read back: its tokens, their log-probabilities, and the beams they were predicted from."""
+
+    tokens: list[int]
+    log_probs: list[float]
+    parents: list[int]

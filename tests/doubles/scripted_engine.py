@@ -1,0 +1,105 @@
+"""An engine without a model: next-token scores are a fixed function of the source and the tokens before.
+
+Its cache holds the tokens themselves, moved only by `copy_rows` and written only by `step`, so a row or memory that is
+confused with another changes what comes out.
+"""
+
+import zlib
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from service.engine.arrays import IntArray, StepInputs, StepOutputs
+from service.engine.gaps import close_gaps
+from service.errors import EngineError
+
+START_ID, EOS_ID = 19, 0
+VOCABULARY_SIZE = 20
+
+Scores = npt.NDArray[np.float32]
+
+
+def next_logits(source: Sequence[int], prefix: Sequence[int]) -> Scores:
+    """Returns (V,) float32 logits after `prefix` (start token included); the end token gains with length."""
+    seed = zlib.crc32(np.array([*source, -1, *prefix], np.int64).tobytes())
+    logits = np.random.default_rng(seed).normal(size=VOCABULARY_SIZE).astype(np.float32) * 1.5
+    logits[EOS_ID] += 0.25 * (len(prefix) - 1) - 1.0
+    logits[START_ID] = -np.inf
+    return logits
+
+
+def log_softmax(logits: npt.NDArray[np.floating]) -> Scores:
+    """Returns normalised log-probabilities in float32, computed in float64."""
+    wide = logits.astype(np.float64)
+    top = wide.max()
+    return (wide - top - np.log(np.exp(wide - top).sum())).astype(np.float32)
+
+
+class ScriptedEngine:
+    """Stands in for `service.engine.engine.Engine`.
+
+    fail_next: the next encode or step raises. broken_sources: sources (as tuples) whose rows give NaN.
+    """
+
+    def __init__(self, max_rows: int = 64, max_length: int = 64) -> None:
+        self._shape = (max_rows, max_length)
+        self.fail_next = False
+        self.broken_sources: set[tuple[int, ...]] = set()
+        self.num_copies = 0
+        self.row_counts: list[int] = []
+        self.reset()
+
+    def reset(self) -> None:
+        self._cache = np.full(self._shape, -7, np.int64)
+        self._memories: list[tuple[int, ...]] = []
+
+    @property
+    def num_memories(self) -> int:
+        return len(self._memories)
+
+    def encode(self, sources: Sequence[IntArray]) -> IntArray:
+        self._fail_if_asked()
+        first = len(self._memories)
+        self._memories.extend(tuple(source.tolist()) for source in sources)
+        return np.arange(first, len(self._memories))
+
+    def forget(self, memories: IntArray) -> IntArray:
+        mapping = close_gaps(memories, len(self._memories))
+        kept = [self._memories[old] for old in np.argsort(mapping, kind="stable") if mapping[old] >= 0]
+        self._memories = kept
+        return mapping
+
+    def copy_rows(self, sources: IntArray, targets: IntArray, lengths: IntArray) -> None:
+        assert not set(sources.tolist()) & set(targets.tolist()), "a row is both read and written"
+        self.num_copies += len(sources)
+        for source, target, length in zip(sources.tolist(), targets.tolist(), lengths.tolist(), strict=True):
+            self._cache[target, :] = -7
+            self._cache[target, :length] = self._cache[source, :length]
+
+    def step(self, inputs: StepInputs) -> StepOutputs:
+        self._fail_if_asked()
+        rows = len(inputs.tokens)
+        self.row_counts.append(rows)
+        self._cache[np.arange(rows), inputs.positions] = inputs.tokens
+        count = min(inputs.num_best, VOCABULARY_SIZE)
+        log_probs = np.empty((rows, count), np.float32)
+        ids = np.empty((rows, count), np.int64)
+        normalizers = np.empty((rows, 1), np.float32)
+        probes = np.empty(inputs.probes.shape, np.float32)
+        alignment = np.zeros((rows, max(map(len, self._memories))), np.float32)
+        for row in range(rows):
+            source = self._memories[inputs.memories[row]]
+            logits = next_logits(source, self._cache[row, : inputs.positions[row] + 1].tolist())
+            scores = log_softmax(logits)
+            ids[row] = np.argsort(-scores, kind="stable")[:count]
+            log_probs[row] = scores[ids[row]] if source not in self.broken_sources else np.nan
+            probes[row] = scores[inputs.probes[row]]
+            normalizers[row] = logits[EOS_ID] - scores[EOS_ID]
+            alignment[row, inputs.positions[row] % len(source)] = 1.0
+        return StepOutputs(log_probs, ids, probes, normalizers, alignment)
+
+    def _fail_if_asked(self) -> None:
+        if self.fail_next:
+            self.fail_next = False
+            raise EngineError("scripted failure")
