@@ -1,0 +1,41 @@
+"""Array types of the engine, and what goes into and comes out of one decoder step."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+FloatArray = npt.NDArray[np.float32]
+IntArray = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StepInputs:
+    """One token for each of R rows.
+
+    tokens: (R,) int64. positions: (R,) int64, tokens the row has already cached. memories: (R,) int64, which source
+    of the pool the row looks at. probes: (R, P) int64, further ids whose log-probabilities are wanted; P may be 0.
+    num_best: best tokens wanted of each row; the vocabulary's size at most.
+    """
+
+    tokens: IntArray
+    positions: IntArray
+    memories: IntArray
+    probes: IntArray
+    num_best: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StepOutputs:
+    """What the decoder says about each row; the arrays hold until the next step.
+
+    log_probs (R, k) float32 descending with ids (R, k) int64; probes (R, P) float32; log_normalizers (R, 1) float32,
+    the logit of any token minus its log-probability; alignment (R, L) float32, cross-attention weights of the
+    package's alignment layer averaged over heads, 0 beyond a row's source.
+    """
+
+    log_probs: FloatArray
+    ids: IntArray
+    probes: FloatArray
+    log_normalizers: FloatArray
+    alignment: FloatArray

@@ -1,0 +1,47 @@
+"""Self-attention keys and values of all rows, in one buffer that the decoder graph updates in place.
+
+Rows are dense: row r of the cache is row r of a step. The buffer has room for `max_rows` rows from the start and
+grows in length when a row outgrows it, so memory follows the longest translation seen.
+"""
+
+import numpy as np
+
+from service.engine.arrays import FloatArray, IntArray
+
+_FIRST_LENGTH = 64
+
+
+class KVCache:
+    """Keys and values (2 x layers, max_rows, H, T, D) float32; index 2 x layer is keys, 2 x layer + 1 values.
+
+    version: changes whenever views taken before are no longer the cache.
+    """
+
+    def __init__(self, num_layers: int, max_rows: int, num_heads: int, head_width: int) -> None:
+        # Pages of the buffer that no row has reached cost no memory.
+        self._data = np.empty((2 * num_layers, max_rows, num_heads, _FIRST_LENGTH, head_width), np.float32)
+        self.version = 0
+
+    def view(self, index: int, num_rows: int) -> FloatArray:
+        """Returns the first rows of one tensor, (R, H, T, D), contiguous."""
+        return self._data[index, :num_rows]
+
+    def reserve(self, length: int, num_rows: int) -> None:
+        """Makes room for `length` positions, keeping what the first `num_rows` rows hold."""
+        old = self._data
+        tensors, max_rows, heads, room, width = old.shape
+        if length <= room:
+            return
+        while room < length:
+            room *= 2
+        self._data = np.empty((tensors, max_rows, heads, room, width), np.float32)
+        self._data[:, :num_rows, :, : old.shape[3]] = old[:, :num_rows]
+        self.version += 1
+
+    def copy_rows(self, sources: IntArray, targets: IntArray, lengths: IntArray) -> None:
+        """Copies the first lengths[i] positions of row sources[i] to row targets[i]; all (n,) int64.
+
+        No row may be both a source and a target.
+        """
+        for source, target, length in zip(sources.tolist(), targets.tolist(), lengths.tolist(), strict=True):
+            self._data[:, target, :, :length] = self._data[:, source, :, :length]

@@ -1,0 +1,22 @@
+"""How a model's graphs are run."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+Provider = Literal["auto", "cpu", "cuda"]
+
+
+@dataclass(frozen=True, slots=True)
+class EngineOptions:
+    """Chosen once, when a model is loaded.
+
+    precision: one of the package's; None takes the package's default.
+    num_threads: of each graph's thread pool; None takes the CPUs this process may use.
+    provider: "auto" is the CPU; "cuda" fails unless ONNX Runtime really runs there.
+    spin_microseconds: how long pool threads wait actively for the next operator before they sleep.
+    """
+
+    precision: str | None = None
+    num_threads: int | None = None
+    provider: Provider = "auto"
+    spin_microseconds: int = 200

@@ -1,0 +1,137 @@
+"""What the engine keeps between steps: memories, rows, dense numbering, the query grid."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from service.engine.engine import LENGTH_STEP, grid_of, padded_length
+from service.engine.gaps import close_gaps
+from service.engine.kv_cache import KVCache
+from service.engine.memory import MemoryPool
+from service.scheduler.rows import assign_rows
+
+LAYERS, HEADS, WIDTH = 2, 3, 4
+
+
+def tensors_of(seed, count, padded):
+    random = np.random.default_rng(seed)
+    return [random.normal(size=(count, HEADS, padded, WIDTH)).astype(np.float32) for _ in range(2 * LAYERS)]
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.lists(st.integers(1, 40), min_size=1, max_size=4),
+            st.lists(st.integers(0, 30), max_size=3),
+        ),
+        min_size=1,
+        max_size=8,
+    )
+)
+def test_a_memory_keeps_its_content_whoever_joins_and_leaves(changes):
+    pool = MemoryPool(LAYERS, HEADS, WIDTH)
+    held: list[tuple[int, list[np.ndarray]]] = []
+    for turn, (joining, leaving) in enumerate(changes):
+        padded = max(padded_length(length) for length in joining)
+        tensors = tensors_of(turn, len(joining), padded)
+        pool.add(tensors, np.array(joining, np.int32))
+        held += [(length, [tensor[i] for tensor in tensors]) for i, length in enumerate(joining)]
+        gone = sorted({index % len(held) for index in leaving})
+        if gone:
+            mapping = pool.remove(np.array(gone))
+            moved = {int(mapping[old]): content for old, content in enumerate(held) if mapping[old] >= 0}
+            assert sorted(moved) == list(range(len(held) - len(gone)))
+            held = [moved[index] for index in range(len(moved))]
+        assert pool.lengths.tolist() == [length for length, _ in held]
+        for index in range(2 * LAYERS):
+            view = pool.view(index)
+            assert view.shape == (len(held), HEADS, pool.padded_length, WIDTH)
+            assert view.flags.c_contiguous
+            for slot, (length, content) in enumerate(held):
+                np.testing.assert_array_equal(view[slot, :, :length], content[index][:, :length])
+
+
+def test_the_pool_shrinks_when_its_long_sources_are_gone():
+    pool = MemoryPool(LAYERS, HEADS, WIDTH)
+    pool.add(tensors_of(0, 2, 64), np.array([60, 64], np.int32))
+    pool.add(tensors_of(1, 1, 16), np.array([9], np.int32))
+    assert pool.padded_length == 64
+    pool.remove(np.array([0, 1]))
+    assert pool.padded_length == 16
+
+
+def test_padding_beyond_a_source_is_never_undefined():
+    pool = MemoryPool(LAYERS, HEADS, WIDTH)
+    pool.add(tensors_of(0, 1, 16), np.array([9], np.int32))
+    pool.add(tensors_of(1, 1, 48), np.array([40], np.int32))
+    for index in range(2 * LAYERS):
+        assert np.isfinite(pool.view(index)).all()
+        assert not pool.view(index)[0, :, 16:].any()
+
+
+@given(st.sets(st.integers(0, 19)), st.integers(1, 20))
+def test_closing_gaps_keeps_the_rest_dense_and_moves_as_little_as_possible(dropped, total):
+    gone = np.array(sorted(index for index in dropped if index < total), np.int64)
+    mapping = close_gaps(gone, total)
+    kept = [index for index in range(total) if index not in set(gone.tolist())]
+    assert sorted(mapping[kept].tolist()) == list(range(len(kept)))
+    assert (mapping[gone] == -1).all()
+    moved = [index for index in kept if mapping[index] != index]
+    assert all(index >= len(kept) for index in moved)
+
+
+def test_the_cache_grows_in_length_without_losing_rows():
+    cache = KVCache(LAYERS, 4, HEADS, WIDTH)
+    first = np.random.default_rng(0).normal(size=(3, HEADS, 64, WIDTH)).astype(np.float32)
+    for index in range(2 * LAYERS):
+        cache.view(index, 3)[:] = first + index
+    cache.reserve(65, 3)
+    for index in range(2 * LAYERS):
+        assert cache.view(index, 3).shape[2] >= 65
+        np.testing.assert_array_equal(cache.view(index, 3)[:, :, :64], first + index)
+
+
+def test_rows_are_copied_up_to_their_filled_length():
+    cache = KVCache(LAYERS, 4, HEADS, WIDTH)
+    for index in range(2 * LAYERS):
+        cache.view(index, 4)[:] = np.arange(4, dtype=np.float32)[:, None, None, None]
+    cache.copy_rows(np.array([3, 2]), np.array([0, 1]), np.array([5, 64]))
+    for index in range(2 * LAYERS):
+        view = cache.view(index, 4)
+        assert (view[0, :, :5] == 3).all()
+        assert (view[0, :, 5:] == 0).all()
+        assert (view[1] == 2).all()
+
+
+@given(st.lists(st.integers(0, 5), min_size=1, max_size=24))
+def test_every_row_finds_itself_in_the_grid_at_its_own_memory(memories):
+    grid, cell = grid_of(np.array(memories), 6)
+    assert grid.shape[1] == max(2, *(memories.count(memory) for memory in memories))
+    assert grid.reshape(-1)[cell].tolist() == list(range(len(memories)))
+    assert (cell // grid.shape[1]).tolist() == memories
+    assert len(set(cell.tolist())) == len(memories)
+
+
+@given(st.data())
+def test_children_get_rows_of_their_own_and_only_what_must_move_is_copied(data):
+    width = data.draw(st.integers(2, 6))
+    count = data.draw(st.integers(1, 4))
+    rows = np.array(data.draw(st.permutations(range(width * count)))).reshape(count, width)
+    parents = np.array(data.draw(st.lists(st.integers(0, width - 1), min_size=width * count, max_size=width * count)))
+    parents = parents.reshape(count, width)
+    content = np.arange(width * count) * 10
+    new_rows, sources, targets = assign_rows(rows, parents)
+    after = content.copy()
+    after[targets] = content[sources]
+    assert not set(sources.tolist()) & set(targets.tolist())
+    for index in range(count):
+        assert sorted(new_rows[index].tolist()) == sorted(rows[index].tolist())
+        assert after[new_rows[index]].tolist() == content[rows[index][parents[index]]].tolist()
+    distinct = sum(len(set(parents[index].tolist())) for index in range(count))
+    assert len(sources) == width * count - distinct
+
+
+@pytest.mark.parametrize(("length", "padded"), [(1, LENGTH_STEP), (LENGTH_STEP, LENGTH_STEP), (17, 2 * LENGTH_STEP)])
+def test_sources_are_padded_to_a_multiple(length, padded):
+    assert padded_length(length) == padded
