@@ -1,0 +1,205 @@
+"""The running batch: sequences of all requests that share each decoder step.
+
+Rows and memories are dense. A sequence joins with one row, spreads over as many as its beam is wide after its first
+step, and leaves with all of them; the last rows then move into the gaps.
+"""
+
+import time
+from collections.abc import Iterable
+from collections.abc import Sequence as Items
+from dataclasses import dataclass
+
+import numpy as np
+
+from service.engine.arrays import StepInputs
+from service.engine.engine import Engine
+from service.engine.gaps import close_gaps
+from service.scheduler.planner import Load
+from service.scheduler.rows import assign_rows
+from service.scheduler.sequence import Sequence
+from service.search.beam import BeamSearch
+from service.search.greedy import GreedySearch
+from service.search.group import SearchGroup, Selection
+from service.search.hypothesis import Hypothesis
+from service.search.rules import DecodingRules, StepScores
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ended:
+    """A sequence that left the batch; hypotheses is empty if the model gave it values that are not numbers."""
+
+    sequence: Sequence
+    hypotheses: tuple[Hypothesis, ...]
+
+
+class RunningBatch:
+    """Sequences, their rows, and what the next step feeds each row."""
+
+    def __init__(self, engine: Engine, rules: DecodingRules) -> None:
+        self._engine = engine
+        self._rules = rules
+        self._groups: dict[int, SearchGroup] = {}
+        # A place is a group's width and a slot in that group.
+        self._running: dict[tuple[int, int], Sequence] = {}
+        self._places: dict[Sequence, tuple[int, int]] = {}
+        # Per row, (R,) int64: the token to feed, how many are cached, and the memory it looks at.
+        self._tokens = self._positions = self._memories = np.zeros(0, np.int64)
+        # Of the last step, for whoever counts.
+        self.engine_seconds = 0.0
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    @property
+    def num_rows(self) -> int:
+        """Rows of the next step."""
+        return len(self._tokens)
+
+    @property
+    def load(self) -> Load:
+        """What the batch holds; rows count as reserved, so a sequence that has yet to spread counts with all."""
+        return Load(
+            num_rows=sum(sequence.num_rows for sequence in self._places),
+            num_sources=len(self._places),
+            padded_length=max((sequence.num_tokens for sequence in self._places), default=0),
+        )
+
+    def holds(self, sequence: Sequence) -> bool:
+        """Says whether a sequence is running."""
+        return sequence in self._places
+
+    def admit(self, sequences: Items[Sequence]) -> None:
+        """Encodes sequences and takes them in; raises EngineError and takes none if that fails."""
+        memories = self._engine.encode([sequence.source_ids for sequence in sequences])
+        for row, sequence in enumerate(sequences, self.num_rows):
+            width = sequence.num_rows
+            place = (width, self._group(width).join(sequence.task, row))
+            self._places[sequence], self._running[place] = place, sequence
+        count = len(sequences)
+        self._tokens = np.concatenate([self._tokens, np.full(count, self._rules.start_id)])
+        self._positions = np.concatenate([self._positions, np.zeros(count, np.int64)])
+        self._memories = np.concatenate([self._memories, memories])
+
+    def step(self) -> list[Ended]:
+        """Runs every row once; returns the sequences that ended. Raises EngineError if the engine does."""
+        inputs = self._inputs()
+        before = time.perf_counter()
+        outputs = self._engine.step(inputs)
+        self.engine_seconds = time.perf_counter() - before
+        scores = StepScores(outputs.log_probs, outputs.ids, outputs.probes, outputs.log_normalizers)
+        broken = np.asarray(~np.isfinite(outputs.log_probs[:, 0]))
+        ended: list[Ended] = []
+        going: list[tuple[SearchGroup, Selection]] = []
+        for width, group in self._groups.items():
+            if not len(group):
+                continue
+            is_broken = np.asarray(broken[group.rows[group.slots]].any(axis=1))
+            selection = group.advance(scores, outputs.alignment)
+            leaves = selection.ended | is_broken
+            for slot, failed in zip(selection.slots[leaves].tolist(), is_broken[leaves].tolist(), strict=True):
+                ended.append(Ended(self._running[width, slot], () if failed else group.hypotheses(slot)))
+            going.append((group, selection.of(~leaves)))
+        freed, memories = self._leave(one.sequence for one in ended)
+        vacant = self._spread(going, freed)
+        for group, selection in going:
+            self._continue(group, selection)
+        self._close_gaps(vacant, memories)
+        return ended
+
+    def drop(self, sequences: Iterable[Sequence]) -> None:
+        """Takes sequences out before they have ended."""
+        self._close_gaps(*self._leave(sequences))
+
+    def clear(self) -> tuple[Sequence, ...]:
+        """Takes everything out, after an engine failure, and returns it."""
+        sequences = tuple(self._places)
+        self._groups.clear()
+        self._running.clear()
+        self._places.clear()
+        self._tokens = self._positions = self._memories = np.zeros(0, np.int64)
+        self._engine.reset()
+        return sequences
+
+    def _group(self, width: int) -> SearchGroup:
+        if width not in self._groups:
+            self._groups[width] = BeamSearch(width, self._rules) if width > 1 else GreedySearch(self._rules)
+        return self._groups[width]
+
+    def _inputs(self) -> StepInputs:
+        num_best = max(group.num_best() for group in self._groups.values() if len(group))
+        wanted = [probe for group in self._groups.values() for probe in group.probes()]
+        probes = np.zeros((self.num_rows, max((len(ids) for _, ids in wanted), default=0)), np.int64)
+        for row, ids in wanted:
+            probes[row, : len(ids)] = ids
+        return StepInputs(self._tokens, self._positions, self._memories, probes, num_best)
+
+    def _leave(self, sequences: Iterable[Sequence]) -> tuple[list[int], list[int]]:
+        """Takes sequences off the books; returns the rows and memories they leave behind."""
+        rows: list[int] = []
+        memories: list[int] = []
+        for sequence in sequences:
+            place = self._places.pop(sequence)
+            del self._running[place]
+            width, slot = place
+            group = self._groups[width]
+            # Before it has spread, all its beams are the same row.
+            own = sorted(set(group.rows[slot].tolist()))
+            rows.extend(own)
+            memories.append(int(self._memories[own[0]]))
+            group.leave(slot)
+        return rows, memories
+
+    def _spread(self, going: list[tuple[SearchGroup, Selection]], freed: list[int]) -> list[int]:
+        """Gives sequences after their first step their further rows, freed ones first; returns freed ones left over.
+
+        Beams all continue the one row then, whatever index the search gave it.
+        """
+        vacant = list(freed)
+        for group, selection in going:
+            if group.width == 1:
+                continue
+            fresh = self._positions[group.rows[selection.slots, 0]] == 0
+            selection.parents[fresh] = 0
+            for slot in selection.slots[fresh].tolist():
+                missing = group.width - 1 - len(vacant)
+                if missing > 0:
+                    vacant.extend(range(self.num_rows, self.num_rows + missing))
+                    self._tokens, self._positions, self._memories = (
+                        np.concatenate([values, np.zeros(missing, np.int64)])
+                        for values in (self._tokens, self._positions, self._memories)
+                    )
+                rows = [vacant.pop() for _ in range(group.width - 1)]
+                group.rows[slot, 1:] = rows
+                self._memories[rows] = self._memories[group.rows[slot, 0]]
+        return vacant
+
+    def _continue(self, group: SearchGroup, selection: Selection) -> None:
+        """Moves what rows have cached to where their beams go on, and sets what they are fed next."""
+        slots = selection.slots
+        if not len(slots):
+            return
+        rows = group.rows[slots]
+        positions = self._positions[rows[:, :1]]
+        if group.width > 1:
+            rows, sources, targets = assign_rows(rows, selection.parents)
+            self._engine.copy_rows(sources, targets, self._positions[sources] + 1)
+            group.rows[slots] = rows
+        self._tokens[rows] = selection.tokens
+        self._positions[rows] = positions + 1
+
+    def _close_gaps(self, rows: list[int], memories: list[int]) -> None:
+        """Moves the last rows and memories into the places of those that left."""
+        if rows:
+            mapping = close_gaps(np.array(rows, np.int64), self.num_rows)
+            moved = np.flatnonzero((mapping >= 0) & (mapping != np.arange(self.num_rows)))
+            self._engine.copy_rows(moved, mapping[moved], self._positions[moved])
+            for values in (self._tokens, self._positions, self._memories):
+                values[mapping[moved]] = values[moved]
+            kept = self.num_rows - len(rows)
+            self._tokens, self._positions, self._memories = (
+                values[:kept].copy() for values in (self._tokens, self._positions, self._memories)
+            )
+            for group in self._groups.values():
+                group.rows[group.slots] = mapping[group.rows[group.slots]]
+        if memories:
+            self._memories = self._engine.forget(np.array(memories, np.int64))[self._memories]

@@ -1,0 +1,219 @@
+"""The decode loop of one model: drain the inbox, admit, step, hand out results; and the thread that runs it.
+
+Everything about rows and caches belongs to this thread alone.
+"""
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterable
+
+from service.engine.engine import Engine
+from service.errors import (
+    DeadlineExceededError,
+    EngineError,
+    RequestCancelledError,
+    ShuttingDownError,
+    VersoError,
+)
+from service.scheduler.batch import Ended, RunningBatch
+from service.scheduler.inbox import Action, Inbox
+from service.scheduler.options import SchedulerOptions
+from service.scheduler.planner import plan
+from service.scheduler.queue import WaitingQueue
+from service.scheduler.sequence import Sequence, SequenceResult, Submission
+from service.scheduler.stats import EncodeStats, StatsSink, StepStats
+from service.search.hypothesis import StopReason
+from service.search.rules import DecodingRules
+
+_log = logging.getLogger(__name__)
+
+# Weight of the newest second in the moving average of sequences ended per second.
+_RATE_WEIGHT = 0.3
+
+
+class DecodeLoop:
+    """What happens to sequences between submission and result; `iterate` is one turn.
+
+    Submissions that run are kept in order of arrival, so that looking for passed deadlines costs little.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        rules: DecodingRules,
+        limits: SchedulerOptions,
+        sink: StatsSink,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.inbox = Inbox(limits)
+        self.healthy = True
+        self._batch = RunningBatch(engine, rules)
+        self._waiting = WaitingQueue()
+        self._limits = limits
+        self._sink = sink
+        self._clock = clock
+        self._open: dict[Submission, None] = {}
+        self._rate_since = clock()
+        self._rate_count = 0
+
+    @property
+    def num_running(self) -> int:
+        """Sequences in the running batch."""
+        return len(self._batch)
+
+    @property
+    def num_rows(self) -> int:
+        """Rows of the running batch."""
+        return self._batch.num_rows
+
+    @property
+    def idle(self) -> bool:
+        """Whether there is nothing to run and nothing waiting."""
+        return not len(self._batch) and not len(self._waiting)
+
+    def iterate(self, wait_seconds: float | None = 0) -> None:
+        """Takes one turn: messages, deadlines, admissions, one step. Waits for a message only when idle."""
+        for message in self.inbox.drain(wait_seconds if self.idle else 0):
+            if message.submission is None:
+                continue
+            if message.action is Action.SUBMIT:
+                self._receive(message.submission)
+            elif message.submission in self._open:
+                self._abandon(message.submission, StopReason.CANCELLED, RequestCancelledError("cancelled"))
+        self._expire()
+        self._admit()
+        if len(self._batch):
+            self._step()
+        self._measure_rate()
+
+    def abandon_all(self, error: VersoError) -> None:
+        """Ends everything that waits or runs with `error`, whatever state the batch is in."""
+        self._batch.clear()
+        for submission in tuple(self._open):
+            self._abandon(submission, StopReason.ERROR, error)
+
+    def _receive(self, submission: Submission) -> None:
+        submission.submitted_at = self._clock()
+        self._open[submission] = None
+        self._waiting.add(submission)
+
+    def _expire(self) -> None:
+        now = self._clock()
+        late = [one for one in self._open if one.deadline is not None and now >= one.deadline]
+        for submission in late:
+            self._abandon(submission, StopReason.DEADLINE, DeadlineExceededError("the deadline has passed"))
+
+    def _admit(self) -> None:
+        admitted = plan(self._waiting, self._batch.load, self._limits).admit
+        if not admitted:
+            return
+        self.inbox.left_queue(len(admitted), sum(sequence.num_tokens for sequence in admitted))
+        started = self._clock()
+        try:
+            self._batch.admit(admitted)
+        except EngineError as error:
+            self._break(admitted, error)
+            return
+        seconds = self._clock() - started
+        for sequence in admitted:
+            sequence.admitted_at, sequence.encode_seconds = started, seconds
+        real = sum(len(sequence.source_ids) for sequence in admitted)
+        padded = sum(sequence.num_tokens for sequence in admitted)
+        self._sink.encoded(EncodeStats(len(admitted), real, padded - real, seconds))
+
+    def _step(self) -> None:
+        num_rows, num_sources, started = self._batch.num_rows, len(self._batch), self._clock()
+        try:
+            ended = self._batch.step()
+        except EngineError as error:
+            self._break(self._batch.clear(), error)
+            return
+        self.healthy = True
+        for one in ended:
+            # A failure among them may have ended others of the same submission already.
+            if one.sequence.reason is None:
+                self._complete(one)
+        self._sink.stepped(StepStats(num_rows, num_sources, self._batch.engine_seconds, self._clock() - started))
+
+    def _complete(self, ended: Ended) -> None:
+        sequence = ended.sequence
+        if not ended.hypotheses:
+            error = EngineError("the model gave values that are not numbers")
+            self._abandon(sequence.submission, StopReason.ERROR, error)
+            return
+        reason = ended.hypotheses[0].stop_reason
+        decode_seconds = self._clock() - sequence.admitted_at - sequence.encode_seconds
+        queue_seconds = sequence.admitted_at - sequence.submission.submitted_at
+        result = SequenceResult(ended.hypotheses, queue_seconds, sequence.encode_seconds, decode_seconds)
+        sequence.submission.complete(sequence, reason, result)
+        self._ended(sequence, result)
+
+    def _abandon(self, submission: Submission, reason: StopReason, error: VersoError) -> None:
+        """Ends a submission: all of its sequences that have not ended, wherever they are."""
+        waiting = self._waiting.remove(submission)
+        self.inbox.left_queue(len(waiting), sum(sequence.num_tokens for sequence in waiting))
+        self._batch.drop([sequence for sequence in submission.sequences if self._batch.holds(sequence)])
+        for sequence in submission.sequences:
+            if sequence.reason is None:
+                submission.fail(sequence, reason, error)
+                self._ended(sequence, None)
+
+    def _break(self, sequences: Iterable[Sequence], error: EngineError) -> None:
+        _log.error("engine failure", exc_info=error)
+        self.healthy = False
+        for sequence in sequences:
+            self._abandon(sequence.submission, StopReason.ERROR, error)
+
+    def _ended(self, sequence: Sequence, result: SequenceResult | None) -> None:
+        self._rate_count += 1
+        if sequence.submission.ended:
+            self._open.pop(sequence.submission, None)
+        if result is None:
+            self._sink.finished(str(sequence.reason), 0.0, 0.0, 0.0)
+        else:
+            self._sink.finished(
+                str(sequence.reason), result.queue_seconds, result.encode_seconds, result.decode_seconds
+            )
+
+    def _measure_rate(self) -> None:
+        elapsed = self._clock() - self._rate_since
+        if elapsed >= 1.0:
+            rate, old = self._rate_count / elapsed, self.inbox.drain_rate
+            self.inbox.drain_rate = rate if old == 0 else _RATE_WEIGHT * rate + (1 - _RATE_WEIGHT) * old
+            self._rate_since, self._rate_count = self._clock(), 0
+
+
+class DecodeThread:
+    """Runs a DecodeLoop until it is closed."""
+
+    def __init__(self, loop: DecodeLoop, name: str) -> None:
+        self._loop = loop
+        self._give_up_at: float | None = None
+        self._thread = threading.Thread(target=self._run, name=f"decode-{name}", daemon=True)
+        self._thread.start()
+
+    def close(self, drain_seconds: float) -> None:
+        """Takes no more work, finishes what there is within `drain_seconds`, fails the rest, and ends the thread."""
+        self._give_up_at = time.monotonic() + drain_seconds
+        self._loop.inbox.close()
+        self._thread.join()
+
+    @property
+    def alive(self) -> bool:
+        """Whether the thread runs."""
+        return self._thread.is_alive()
+
+    def _run(self) -> None:
+        while not (self._loop.inbox.closed and self._loop.idle):
+            if self._give_up_at is not None and time.monotonic() >= self._give_up_at:
+                break
+            try:
+                self._loop.iterate(wait_seconds=None)
+            except Exception:
+                # A fault of ours must not leave callers waiting for ever, nor end the service.
+                _log.exception("the decode loop failed")
+                self._loop.healthy = False
+                self._loop.abandon_all(EngineError("the decode loop failed"))
+        self._loop.iterate(wait_seconds=0)
+        self._loop.abandon_all(ShuttingDownError("the service is shutting down"))

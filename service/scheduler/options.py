@@ -1,0 +1,21 @@
+"""How much a model works on at once, and how much may wait."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class SchedulerOptions:
+    """Budgets of one model's running batch and queue.
+
+    max_rows: decoder rows; a sequence takes as many as its beam is wide.
+    max_tokens: running sources times the padded length of the longest, which bounds cross-attention's memory.
+    max_encode_tokens: padded source tokens encoded between two steps while others are decoding; bounds how long
+        running rows wait for those that join.
+    max_waiting_sequences, max_waiting_tokens: the queue's bounds; above them new work is refused.
+    """
+
+    max_rows: int = 128
+    max_tokens: int = 16_384
+    max_encode_tokens: int = 1_024
+    max_waiting_sequences: int = 10_000
+    max_waiting_tokens: int = 1_000_000

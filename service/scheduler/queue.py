@@ -1,0 +1,53 @@
+"""Sequences that wait for rows, served fairly.
+
+Submissions take turns, one sequence each: a document of a thousand sentences does not hold up a request of one. Within
+a submission the order is kept. The next in turn is never passed over, however large it is, so nobody starves.
+"""
+
+from collections import deque
+
+from service.scheduler.sequence import Sequence, Submission
+
+
+class WaitingQueue:
+    """Round robin over submissions."""
+
+    def __init__(self) -> None:
+        self._turns: deque[Submission] = deque()
+        self._waiting: dict[Submission, deque[Sequence]] = {}
+        self._count = 0
+
+    def __len__(self) -> int:
+        return self._count
+
+    def add(self, submission: Submission) -> None:
+        """Appends all sequences of a submission, which takes its first turn after those already here."""
+        if submission.sequences:
+            self._turns.append(submission)
+            self._waiting[submission] = deque(submission.sequences)
+            self._count += len(submission.sequences)
+
+    def peek(self) -> Sequence | None:
+        """Returns the next sequence in turn, or None."""
+        return self._waiting[self._turns[0]][0] if self._turns else None
+
+    def pop(self) -> Sequence:
+        """Takes the next sequence out and gives the turn to the next submission."""
+        submission = self._turns.popleft()
+        sequences = self._waiting[submission]
+        sequence = sequences.popleft()
+        self._count -= 1
+        if sequences:
+            self._turns.append(submission)
+        else:
+            del self._waiting[submission]
+        return sequence
+
+    def remove(self, submission: Submission) -> tuple[Sequence, ...]:
+        """Takes all that is left of a submission out."""
+        sequences = self._waiting.pop(submission, None)
+        if sequences is None:
+            return ()
+        self._turns.remove(submission)
+        self._count -= len(sequences)
+        return tuple(sequences)

@@ -1,0 +1,50 @@
+"""Numbers the decode thread gives upwards after each step, and the sink that takes them.
+
+The scheduler knows no metrics library; whoever observes implements `StatsSink`.
+"""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class EncodeStats:
+    """One encoder run: sources, real tokens, padding tokens, seconds in the engine."""
+
+    num_sources: int
+    num_tokens: int
+    num_padding_tokens: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class StepStats:
+    """One decoder step: rows and sources in it, seconds in ONNX Runtime, seconds of the whole iteration."""
+
+    num_rows: int
+    num_sources: int
+    engine_seconds: float
+    total_seconds: float
+
+
+class StatsSink(Protocol):
+    """Called from the decode thread; must be quick and must not raise."""
+
+    def encoded(self, stats: EncodeStats) -> None: ...
+
+    def stepped(self, stats: StepStats) -> None: ...
+
+    def finished(self, reason: str, queue_seconds: float, encode_seconds: float, decode_seconds: float) -> None: ...
+
+
+class NullSink:
+    """Takes everything and keeps nothing."""
+
+    def encoded(self, stats: EncodeStats) -> None:
+        """Ignores the numbers."""
+
+    def stepped(self, stats: StepStats) -> None:
+        """Ignores the numbers."""
+
+    def finished(self, reason: str, queue_seconds: float, encode_seconds: float, decode_seconds: float) -> None:
+        """Ignores the numbers."""
