@@ -1,0 +1,125 @@
+"""The models that are loaded, and which of them translates a pair."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from service.engine.options import EngineOptions
+from service.errors import PackageInvalidError, UnsupportedPairError, VersoError
+from service.scheduler.options import SchedulerOptions
+from service.scheduler.stats import StatsSink
+from service.translation.codes import match_code
+from service.translation.model import LoadedModel
+
+
+@dataclass(frozen=True, slots=True)
+class LanguagePairInfo:
+    """A pair of language codes and the model behind it."""
+
+    source: str
+    target: str
+    model: str
+
+
+@dataclass(frozen=True, slots=True)
+class ModelInfo:
+    """What runs: precision, the provider that is really used, threads, and the start of its weights' hash."""
+
+    name: str
+    precision: str
+    provider: str
+    num_threads: int
+    revision: str
+
+
+@dataclass(frozen=True, slots=True)
+class QueueGauges:
+    """What waits and runs at the moment, over all models."""
+
+    waiting_sequences: int
+    waiting_tokens: int
+    running_sequences: int
+    running_rows: int
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """A resolved pair: the model, and the codes as its package writes them."""
+
+    model: LoadedModel
+    source: str
+    target: str
+
+
+class Registry:
+    """Loaded models; of several that translate a pair, the one given first does."""
+
+    def __init__(self, models: Sequence[LoadedModel]) -> None:
+        self._models = tuple(models)
+        self._pairs = {
+            pair: LanguagePairInfo(*pair, model.name) for model in reversed(self._models) for pair in model.pairs
+        }
+
+    def languages(self) -> tuple[LanguagePairInfo, ...]:
+        """Returns all pairs, sorted."""
+        return tuple(self._pairs[pair] for pair in sorted(self._pairs))
+
+    def models(self) -> tuple[ModelInfo, ...]:
+        """Returns what is loaded."""
+        return tuple(
+            ModelInfo(model.name, model.precision, model.provider, model.num_threads, model.revision)
+            for model in self._models
+        )
+
+    def ready(self) -> bool:
+        """Says whether there are models and every one of them has translated and is well."""
+        return bool(self._models) and all(model.ready for model in self._models)
+
+    def load_gauges(self) -> QueueGauges:
+        """Counts what waits and runs; the numbers of different threads need not be of one instant."""
+        loops = [model.loop for model in self._models]
+        return QueueGauges(
+            waiting_sequences=sum(loop.inbox.waiting_sequences for loop in loops),
+            waiting_tokens=sum(loop.inbox.waiting_tokens for loop in loops),
+            running_sequences=sum(loop.num_running for loop in loops),
+            running_rows=sum(loop.num_rows for loop in loops),
+        )
+
+    def route(self, source: str, target: str) -> Route:
+        """Returns the model for a pair as a caller wrote it; raises UnsupportedPairError."""
+        for model in self._models:
+            languages = model.package.manifest.languages
+            found = match_code(source, languages.sources), match_code(target, languages.targets)
+            if found[0] is not None and found[1] is not None and found in model.pairs:
+                return Route(model, found[0], found[1])
+        raise UnsupportedPairError("no loaded model translates between these languages")
+
+    def close(self, drain_seconds: float) -> None:
+        """Finishes within `drain_seconds` what each model has in hand, and ends their threads."""
+        for model in self._models:
+            model.close(drain_seconds)
+
+
+def open_registry(
+    packages: Sequence[Path], engine: EngineOptions, limits: SchedulerOptions, sink: StatsSink
+) -> Registry:
+    """Loads packages and translates with each once; raises PackageInvalidError with the problems of all of them."""
+    models: list[LoadedModel] = []
+    problems: list[str] = []
+    for folder in packages:
+        try:
+            model = LoadedModel(folder, engine, limits, sink)
+            models.append(model)
+            model.warm_up()
+        except VersoError as error:
+            problems.append(f"{folder}: {error.message}")
+            problems.extend(f"{folder}: {problem}" for problem in error.problems)
+    names = [model.name for model in models]
+    problems.extend(f"two packages are named {name}" for name in sorted({n for n in names if names.count(n) > 1}))
+    if not models and not problems:
+        problems.append("no model packages were given")
+    if problems:
+        for model in models:
+            model.close(drain_seconds=0)
+        raise PackageInvalidError("models cannot be loaded", problems)
+    return Registry(models)
