@@ -1,0 +1,1 @@
+"""The HTTP interface: routes, schemas, limits, and how failures look. The only room that knows status codes."""

@@ -1,0 +1,87 @@
+"""Turning translations into the bodies of answers, with the parts a request asked to include."""
+
+from collections.abc import Sequence
+
+from service.api.schemas import (
+    HypothesisAnswer,
+    SegmentAnswer,
+    SpanAnswer,
+    TimingsAnswer,
+    TokensAnswer,
+    TranslateAnswer,
+    TranslateBody,
+    UsageAnswer,
+)
+from service.translation.translation import (
+    SegmentHypothesis,
+    SegmentTranslation,
+    Timings,
+    Translation,
+    TranslationResult,
+)
+
+
+def answer_of(body: TranslateBody, result: TranslationResult) -> TranslateAnswer:
+    """Shapes a result like the request: single values for one string, lists for a list."""
+    include = frozenset(body.include)
+    many = isinstance(body.q, list)
+    texts = [translation.text for translation in result.translations]
+    alternatives = [list(translation.alternatives[: body.alternatives]) for translation in result.translations]
+    scores = [translation.score for translation in result.translations]
+    segments = [_segments(translation, include) for translation in result.translations]
+    wants_segments = not include.isdisjoint(("segments", "scores", "tokens", "alignments"))
+    return TranslateAnswer(
+        translated_text=texts if many else texts[0],
+        alternatives=None if body.alternatives == 0 else alternatives if many else alternatives[0],
+        scores=None if "scores" not in include else scores if many else scores[0],
+        segments=None if not wants_segments else segments if many else segments[0],
+        timings=_timings(result.timings) if "timings" in include else None,
+        usage=_usage(result) if "usage" in include else None,
+    )
+
+
+def _segments(translation: Translation, include: frozenset[str]) -> list[SegmentAnswer]:
+    return [_segment(segment, include) for segment in translation.segments]
+
+
+def _segment(segment: SegmentTranslation, include: frozenset[str]) -> SegmentAnswer:
+    return SegmentAnswer(
+        source=segment.source,
+        span=SpanAnswer(start=segment.span.start, end=segment.span.end),
+        source_tokens=_tokens(segment.source_token_ids, segment.source_tokens) if "tokens" in include else None,
+        hypotheses=[_hypothesis(hypothesis, include) for hypothesis in segment.hypotheses],
+    )
+
+
+def _hypothesis(hypothesis: SegmentHypothesis, include: frozenset[str]) -> HypothesisAnswer:
+    tokens = _tokens(hypothesis.token_ids, hypothesis.tokens, hypothesis.token_log_probs)
+    return HypothesisAnswer(
+        text=hypothesis.text,
+        stop_reason=hypothesis.stop_reason.value,
+        score=hypothesis.score if "scores" in include else None,
+        tokens=tokens if "tokens" in include else None,
+        alignment=[list(weights) for weights in hypothesis.alignment] if "alignments" in include else None,
+    )
+
+
+def _tokens(ids: Sequence[int], pieces: Sequence[str], log_probs: Sequence[float] | None = None) -> TokensAnswer:
+    return TokensAnswer(ids=list(ids), pieces=list(pieces), log_probs=None if log_probs is None else list(log_probs))
+
+
+def _timings(timings: Timings) -> TimingsAnswer:
+    return TimingsAnswer(
+        preparation_seconds=timings.preparation_seconds,
+        queue_seconds=timings.queue_seconds,
+        encode_seconds=timings.encode_seconds,
+        decode_seconds=timings.decode_seconds,
+        completion_seconds=timings.completion_seconds,
+    )
+
+
+def _usage(result: TranslationResult) -> UsageAnswer:
+    return UsageAnswer(
+        model=result.model,
+        num_source_tokens=result.num_source_tokens,
+        num_target_tokens=result.num_target_tokens,
+        num_length_stops=result.num_length_stops,
+    )

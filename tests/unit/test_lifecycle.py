@@ -1,0 +1,133 @@
+"""The phases of a process, and work that ends with its caller."""
+
+import asyncio
+
+import pytest
+
+from service.api.attendance import run_attended
+from service.api.backend import Backend
+from service.api.lifecycle import Lifecycle, Phase
+from service.errors import NotReadyError, RequestCancelledError, ShuttingDownError
+from tests.contract.scripted_backend import scripted_backend
+
+
+@pytest.fixture
+def backend() -> Backend:
+    return scripted_backend()
+
+
+def test_admission_and_readiness_by_phase(backend):
+    lifecycle = Lifecycle()
+    for check in (lifecycle.check_admission, lifecycle.check_ready):
+        with pytest.raises(NotReadyError):
+            check()
+    lifecycle.load(backend)
+    lifecycle.check_admission()
+    lifecycle.check_ready()
+    lifecycle.begin_draining()
+    lifecycle.check_admission()
+    with pytest.raises(ShuttingDownError):
+        lifecycle.check_ready()
+    lifecycle.close_admission()
+    for check in (lifecycle.check_admission, lifecycle.check_ready):
+        with pytest.raises(ShuttingDownError):
+            check()
+
+
+def test_a_backend_that_loads_after_a_stop_began_does_not_reopen_the_service(backend):
+    lifecycle = Lifecycle()
+    lifecycle.begin_draining()
+    lifecycle.load(backend)
+    assert lifecycle.phase is Phase.DRAINING
+    lifecycle.close_admission()
+    lifecycle.begin_draining()
+    assert lifecycle.phase is Phase.CLOSED
+
+
+def test_waiting_for_idle_ends_with_the_last_request_or_the_time(backend):
+    async def scenario():
+        lifecycle = Lifecycle()
+        lifecycle.load(backend)
+        assert await lifecycle.wait_idle(0.01)
+        with lifecycle.running(), lifecycle.running():
+            assert not await lifecycle.wait_idle(0.01)
+        assert await lifecycle.wait_idle(0.01)
+
+    asyncio.run(scenario())
+
+
+def attend(work, messages=(), *, abort=False):
+    """Runs work beside a connection that gives messages, then nothing."""
+
+    async def scenario():
+        queue = list(messages)
+        aborted = asyncio.Event()
+        if abort:
+            aborted.set()
+
+        async def receive():
+            if queue:
+                return {"type": queue.pop(0)}
+            return await asyncio.Event().wait()
+
+        return await run_attended(work(), receive, aborted)
+
+    return asyncio.run(scenario())
+
+
+async def quick():
+    return 7
+
+
+async def broken():
+    raise KeyError("x")
+
+
+def test_work_gives_its_result_or_its_failure():
+    assert attend(quick) == 7
+    with pytest.raises(KeyError):
+        attend(broken)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "kind"),
+    [
+        ({"messages": ["http.disconnect"]}, RequestCancelledError),
+        ({"messages": ["http.request", "http.disconnect"]}, RequestCancelledError),
+        ({"abort": True}, ShuttingDownError),
+    ],
+)
+def test_work_is_cancelled_before_the_failure_is_raised(arguments, kind):
+    ends = []
+
+    async def endless():
+        try:
+            await asyncio.Event().wait()
+        finally:
+            await asyncio.sleep(0.01)
+            ends.append("cancelled")
+
+    with pytest.raises(kind):
+        attend(endless, **arguments)
+    assert ends == ["cancelled"]
+
+
+def test_cancelling_from_outside_cancels_the_work():
+    ends = []
+
+    async def endless():
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ends.append("cancelled")
+
+    async def scenario():
+        never = asyncio.Event()
+        task = asyncio.create_task(run_attended(endless(), never.wait, never))
+        await asyncio.sleep(0.01)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(scenario())
+    assert ends == ["cancelled"]
