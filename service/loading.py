@@ -22,6 +22,7 @@ def open_models(settings: Settings, sink: StatsSink) -> Registry:
     limits = SchedulerOptions(
         max_rows=settings.max_rows,
         max_tokens=settings.max_tokens,
+        max_kept_tokens=settings.max_kept_tokens,
         max_waiting_sequences=settings.max_waiting_sequences,
         max_waiting_tokens=settings.max_waiting_tokens,
         max_encode_tokens=settings.max_encode_tokens,

@@ -2,7 +2,7 @@
 
 from prometheus_client import CollectorRegistry, Counter, Histogram
 
-from service.scheduler.stats import EncodeStats, StepStats
+from service.scheduler.stats import EncodeStats, SharedKind, StepStats
 from service.search.hypothesis import StopReason
 
 STAGES = ("preparation", "queue", "encode", "decode", "completion")
@@ -26,6 +26,13 @@ class StepMetrics:
         sequences = Counter("verso_sequences_total", "Segments that ended, by reason.", ["reason"], registry=registry)
         reasons = [*(reason.value for reason in StopReason), OTHER_REASON]
         self._sequences = {reason: sequences.labels(reason) for reason in reasons}
+        shared = Counter(
+            "verso_shared_sequences_total",
+            "Segments that took the result of an identical one, kept from before or still open, and were not decoded.",
+            ["kind"],
+            registry=registry,
+        )
+        self._shared: dict[SharedKind, Counter] = {"kept": shared.labels("kept"), "open": shared.labels("open")}
         self._define_encoder(registry)
         self._define_decoder(registry)
 
@@ -35,6 +42,10 @@ class StepMetrics:
         self._real_tokens.inc(stats.num_tokens)
         self._padding_tokens.inc(stats.num_padding_tokens)
         self._encode_seconds.inc(stats.seconds)
+
+    def shared(self, kind: SharedKind) -> None:
+        """Counts a sequence that was not decoded."""
+        self._shared[kind].inc()
 
     def stepped(self, stats: StepStats) -> None:
         """Counts one decoder step."""

@@ -72,6 +72,10 @@ class Inbox:
             self._closed = True
         self._messages.put(Message(Action.WAKE))
 
+    def joined_queue(self, sequences: int, tokens: int) -> None:
+        """Says that sequences wait after all; called by the decode thread."""
+        self.left_queue(-sequences, -tokens)
+
     def left_queue(self, sequences: int, tokens: int) -> None:
         """Says that sequences no longer wait, with their tokens; called by the decode thread."""
         with self._lock:

@@ -21,6 +21,7 @@ from service.scheduler.inbox import Action, Inbox
 from service.scheduler.options import SchedulerOptions
 from service.scheduler.planner import plan
 from service.scheduler.queue import WaitingQueue
+from service.scheduler.reuse import Reuse
 from service.scheduler.sequence import Sequence, SequenceResult, Submission
 from service.scheduler.stats import EncodeStats, StatsSink, StepStats
 from service.search.hypothesis import StopReason
@@ -50,6 +51,7 @@ class DecodeLoop:
         self.healthy = True
         self._batch = RunningBatch(engine, rules)
         self._waiting = WaitingQueue()
+        self._reuse = Reuse(limits.max_kept_tokens)
         self._limits = limits
         self._sink = sink
         self._clock = clock
@@ -96,7 +98,15 @@ class DecodeLoop:
     def _receive(self, submission: Submission) -> None:
         submission.submitted_at = self._clock()
         self._open[submission] = None
-        self._waiting.add(submission)
+        for sequence in submission.sequences:
+            kept = self._reuse.find(sequence)
+            if kept is None and not self._reuse.follow(sequence):
+                self._waiting.put(sequence)
+                continue
+            self.inbox.left_queue(1, sequence.num_tokens)
+            self._sink.shared("open" if kept is None else "kept")
+            if kept is not None:
+                self._give(sequence, SequenceResult(kept, 0.0, 0.0, 0.0))
 
     def _expire(self) -> None:
         now = self._clock()
@@ -142,11 +152,17 @@ class DecodeLoop:
             error = EngineError("the model gave values that are not numbers")
             self._abandon(sequence.submission, StopReason.ERROR, error)
             return
-        reason = ended.hypotheses[0].stop_reason
-        decode_seconds = self._clock() - sequence.admitted_at - sequence.encode_seconds
+        now = self._clock()
+        decode_seconds = now - sequence.admitted_at - sequence.encode_seconds
         queue_seconds = sequence.admitted_at - sequence.submission.submitted_at
-        result = SequenceResult(ended.hypotheses, queue_seconds, sequence.encode_seconds, decode_seconds)
-        sequence.submission.complete(sequence, reason, result)
+        followers = self._reuse.completed(sequence, ended.hypotheses)
+        self._give(sequence, SequenceResult(ended.hypotheses, queue_seconds, sequence.encode_seconds, decode_seconds))
+        for follower in followers:
+            waited = now - follower.submission.submitted_at
+            self._give(follower, SequenceResult(ended.hypotheses, waited, 0.0, 0.0))
+
+    def _give(self, sequence: Sequence, result: SequenceResult) -> None:
+        sequence.submission.complete(sequence, result.hypotheses[0].stop_reason, result)
         self._ended(sequence, result)
 
     def _abandon(self, submission: Submission, reason: StopReason, error: VersoError) -> None:
@@ -158,6 +174,16 @@ class DecodeLoop:
             if sequence.reason is None:
                 submission.fail(sequence, reason, error)
                 self._ended(sequence, None)
+                self._replace(sequence)
+
+    def _replace(self, sequence: Sequence) -> None:
+        """Queues whoever followed a sequence that ended without a result; the rest of its own submission ends too."""
+        heir = self._reuse.withdrawn(sequence)
+        while heir is not None and heir.submission.failure is not None:
+            heir = self._reuse.withdrawn(heir)
+        if heir is not None:
+            self._waiting.put(heir)
+            self.inbox.joined_queue(1, heir.num_tokens)
 
     def _break(self, sequences: Iterable[Sequence], error: EngineError) -> None:
         _log.error("engine failure", exc_info=error)

@@ -11,11 +11,14 @@ class SchedulerOptions:
     max_tokens: running sources times the padded length of the longest, which bounds cross-attention's memory.
     max_encode_tokens: padded source tokens encoded between two steps while others are decoding; bounds how long
         running rows wait for those that join.
+    max_kept_tokens: source and target tokens of results kept for identical sequences; 0 also ends sharing among those
+        that are open at once.
     max_waiting_sequences, max_waiting_tokens: the queue's bounds; above them new work is refused.
     """
 
     max_rows: int = 128
     max_tokens: int = 16_384
     max_encode_tokens: int = 1_024
+    max_kept_tokens: int = 200_000
     max_waiting_sequences: int = 10_000
     max_waiting_tokens: int = 1_000_000

@@ -22,10 +22,16 @@ class WaitingQueue:
 
     def add(self, submission: Submission) -> None:
         """Appends all sequences of a submission, which takes its first turn after those already here."""
-        if submission.sequences:
-            self._turns.append(submission)
-            self._waiting[submission] = deque(submission.sequences)
-            self._count += len(submission.sequences)
+        for sequence in submission.sequences:
+            self.put(sequence)
+
+    def put(self, sequence: Sequence) -> None:
+        """Appends one sequence to what its submission has waiting."""
+        if sequence.submission not in self._waiting:
+            self._turns.append(sequence.submission)
+            self._waiting[sequence.submission] = deque()
+        self._waiting[sequence.submission].append(sequence)
+        self._count += 1
 
     def peek(self) -> Sequence | None:
         """Returns the next sequence in turn, or None."""

@@ -4,7 +4,10 @@ The scheduler knows no metrics library; whoever observes implements `StatsSink`.
 """
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, Protocol
+
+# How a sequence got its result without being decoded: from a kept one, or from an identical one that was open.
+SharedKind = Literal["kept", "open"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +35,8 @@ class StatsSink(Protocol):
 
     def encoded(self, stats: EncodeStats) -> None: ...
 
+    def shared(self, kind: SharedKind) -> None: ...
+
     def stepped(self, stats: StepStats) -> None: ...
 
     def finished(self, reason: str, queue_seconds: float, encode_seconds: float, decode_seconds: float) -> None: ...
@@ -42,6 +47,9 @@ class NullSink:
 
     def encoded(self, stats: EncodeStats) -> None:
         """Ignores the numbers."""
+
+    def shared(self, kind: SharedKind) -> None:
+        """Ignores the sequence."""
 
     def stepped(self, stats: StepStats) -> None:
         """Ignores the numbers."""

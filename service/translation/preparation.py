@@ -10,7 +10,6 @@ from service.package.package import ModelPackage
 from service.text.cutting import cut
 from service.text.segmentation import Gap, Part, Segment, segment
 
-
 # Models trained on sentences leave parts of much longer sources out, long before their positions end.
 LONGEST_SEGMENT = 128
 

@@ -5,6 +5,7 @@ alone; gauges, rows and memories return to zero; nobody waits for ever.
 """
 
 from concurrent.futures import Future
+from dataclasses import replace
 
 import numpy as np
 from hypothesis import settings
@@ -23,10 +24,11 @@ from service.search.rules import DecodingRules
 from tests.doubles.scripted_engine import EOS_ID, START_ID, ScriptedEngine
 
 RULES = DecodingRules(START_ID, EOS_ID, forced_eos_id=EOS_ID, renormalize=True)
-LIMITS = SchedulerOptions(max_rows=12, max_tokens=160, max_encode_tokens=48)
+LIMITS = SchedulerOptions(max_rows=12, max_tokens=160, max_encode_tokens=48, max_kept_tokens=60)
+UNSHARED = replace(LIMITS, max_kept_tokens=0)
 MAX_TURNS = 2_000
 
-OPTIONS = st.builds(
+OPTIONS = st.just(DecodingOptions(beam_size=2, max_new_tokens=9)) | st.builds(
     DecodingOptions,
     beam_size=st.sampled_from([1, 1, 2, 3, 5]),
     length_penalty=st.sampled_from([0.6, 1.0]),
@@ -34,7 +36,8 @@ OPTIONS = st.builds(
     max_new_tokens=st.integers(2, 16),
     no_repeat_ngram_size=st.sampled_from([0, 0, 2]),
 )
-SOURCES = st.lists(st.integers(1, 18), min_size=1, max_size=40).map(tuple)
+# Few enough sources that identical ones meet, whose work is shared.
+SOURCES = st.sampled_from([(1, 2), (3,), (4, 5, 6)]) | st.lists(st.integers(1, 18), min_size=1, max_size=40).map(tuple)
 
 
 class CountingSink(NullSink):
@@ -58,7 +61,7 @@ _alone: dict[tuple, list] = {}
 def alone(source, options):
     """Returns what a sequence gives with nobody else there."""
     if (source, options) not in _alone:
-        loop = DecodeLoop(ScriptedEngine(), RULES, LIMITS, NullSink())
+        loop = DecodeLoop(ScriptedEngine(), RULES, UNSHARED, NullSink())
         submission = Submission([sequence(source, options)])
         loop.inbox.submit(submission)
         while not submission.future.done():
@@ -165,10 +168,82 @@ def test_what_is_left_at_the_end_is_told_so():
     assert loop.inbox.waiting_sequences == 0
 
 
+def run_until_idle(loop):
+    for _ in range(200):
+        loop.iterate()
+    assert loop.idle
+
+
+def test_identical_sequences_are_decoded_once():
+    engine = ScriptedEngine()
+    loop = DecodeLoop(engine, RULES, LIMITS, NullSink())
+    options = DecodingOptions(beam_size=2, max_new_tokens=8)
+    submissions = [Submission([sequence((1, 2), options), sequence((1, 2), options)]) for _ in range(3)]
+    for submission in submissions:
+        loop.inbox.submit(submission)
+    loop.iterate()
+    assert engine.num_memories == 1
+    run_until_idle(loop)
+    steps = len(engine.row_counts)
+    later = Submission([sequence((1, 2), options)])
+    loop.inbox.submit(later)
+    loop.iterate()
+    assert len(engine.row_counts) == steps
+    texts = {result.hypotheses for one in [*submissions, later] for result in one.future.result()}
+    assert len(texts) == 1
+
+
+def test_other_options_or_sources_are_not_shared():
+    engine = ScriptedEngine()
+    loop = DecodeLoop(engine, RULES, LIMITS, NullSink())
+    variants = [
+        sequence((1, 2), DecodingOptions(max_new_tokens=8)),
+        sequence((1, 2), DecodingOptions(max_new_tokens=9)),
+        sequence((1, 3), DecodingOptions(max_new_tokens=8)),
+    ]
+    loop.inbox.submit(Submission(variants))
+    loop.iterate()
+    assert engine.num_memories == 3
+
+
+def test_a_follower_is_decoded_when_its_leader_is_cancelled():
+    loop = DecodeLoop(ScriptedEngine(), RULES, LIMITS, NullSink())
+    options = DecodingOptions(max_new_tokens=8)
+    leader, follower = (Submission([sequence((1, 2), options)]) for _ in range(2))
+    loop.inbox.submit(leader)
+    loop.inbox.submit(follower)
+    loop.iterate()
+    loop.inbox.cancel(leader)
+    run_until_idle(loop)
+    assert isinstance(leader.future.exception(), RequestCancelledError)
+    got = follower.future.result()[0].hypotheses
+    assert [(one.token_ids, one.score) for one in got] == alone((1, 2), options)
+
+
+def test_what_is_kept_stays_within_its_budget():
+    engine = ScriptedEngine()
+    loop = DecodeLoop(engine, RULES, replace(LIMITS, max_kept_tokens=12), NullSink())
+    options = DecodingOptions(max_new_tokens=3)
+    for number in (1, 2, 3, 4, 1):
+        loop.inbox.submit(Submission([sequence((number, 5, 6, 7), options)]))
+        run_until_idle(loop)
+    # The first had to make room for the others, so the last was decoded again.
+    assert sum(engine.row_counts) >= 5
+
+
+def test_sharing_can_be_switched_off():
+    engine = ScriptedEngine()
+    loop = DecodeLoop(engine, RULES, UNSHARED, NullSink())
+    options = DecodingOptions(max_new_tokens=8)
+    loop.inbox.submit(Submission([sequence((1, 2), options), sequence((1, 2), options)]))
+    loop.iterate()
+    assert engine.num_memories == 2
+
+
 def test_a_document_does_not_hold_up_a_sentence():
     loop = DecodeLoop(ScriptedEngine(max_rows=12), RULES, LIMITS, NullSink())
     options = DecodingOptions(max_new_tokens=10)
-    document = Submission([sequence((1 + index % 18, 2), options) for index in range(400)])
+    document = Submission([sequence((1 + index % 18, 1 + index // 18, 2), options) for index in range(324)])
     loop.inbox.submit(document)
     loop.iterate()
     single = Submission([sequence((5, 6), options)])
@@ -183,12 +258,12 @@ def test_a_wide_sequence_is_not_passed_over_for_ever():
     loop = DecodeLoop(ScriptedEngine(max_rows=12), RULES, LIMITS, NullSink())
     narrow = DecodingOptions(max_new_tokens=6)
     wide = Submission([sequence((7, 8), DecodingOptions(beam_size=12, max_new_tokens=6))])
-    loop.inbox.submit(Submission([sequence((1, 2, index % 18), narrow) for index in range(40)]))
+    loop.inbox.submit(Submission([sequence((1 + index // 18, 2, 1 + index % 18), narrow) for index in range(40)]))
     loop.iterate()
     loop.inbox.submit(wide)
     for turn in range(1, 200):
         # New narrow work keeps coming, and must wait its turn.
-        loop.inbox.submit(Submission([sequence((3, turn % 18), narrow)]))
+        loop.inbox.submit(Submission([sequence((3, 1 + turn % 18, 1 + turn // 18), narrow)]))
         loop.iterate()
         if wide.future.done():
             break
