@@ -10,9 +10,9 @@ from tokenizers.models import Unigram, WordLevel
 
 from service.errors import PackageInvalidError
 from service.package.package import ModelPackage, file_record, read_manifest
-from tests.unit.test_manifest import CONTENT
+from tests.unit.manifest_content import CONTENT
 
-SOURCE = Tokenizer(Unigram([("</s>", 0.0), ("<unk>", 0.0), *((f"p{i}", -1.0) for i in range(48))], 1, False)).to_str()
+SOURCE = Tokenizer(Unigram([("</s>", 0.0), ("<unk>", 0.0), *((f"p{i}", -1.0) for i in range(48))], 1)).to_str()
 TARGET = Tokenizer(WordLevel({f"w{i}": i for i in range(40)}, "w1")).to_str()
 FILES = {"e.onnx": b"encoder", "d.onnx": b"decoder" * 400_000, "s.json": SOURCE.encode(), "t.json": TARGET.encode()}
 

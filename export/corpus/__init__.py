@@ -1,0 +1,1 @@
+"""Our own sentences, on which an export's precisions are compared; one file per language."""

@@ -1,0 +1,1 @@
+"""Model families: what each architecture is, as data (`spec`), and how its checkpoints spell it."""

@@ -1,0 +1,128 @@
+"""The decoder graph: one token per row in, the best next tokens and the row's longer cache out.
+
+inputs: `token` int64 [R]; `position` int32 [R], tokens the row has behind it; `total_length` int32 [1], at least the
+largest position plus one and at most T; `past_k.{i}`, `past_v.{i}` float32 [R, H, T, D]; `lengths` int32 [S];
+`cross_k.{i}`, `cross_v.{i}` float32 [S, H, L, D]; `grid` int64 [S, K], the row asking in each query cell of a source
+(cells without one name any row); `cell` int64 [R], each row's flat cell in the grid; `probe` int64 [R, P], ids whose
+log-probabilities are wanted; `k` int64 [1].
+outputs: `top_log_probs` float32 and `top_ids` int64 [R, k], best first, equal ones by id; `probe_log_probs` float32
+[R, P]; `log_normalizer` float32 [R, 1], what a logit is above its log-probability; `alignment` float32 [R, L], the
+alignment layer's cross-attention weights averaged over heads; `present_k.{i}`, `present_v.{i}` like the past, which
+they may share memory with.
+"""
+
+import numpy as np
+from onnx import TensorProto
+
+from export.families.spec import DecoderLayerKeys
+from export.graph.attention import (
+    MASK_VALUE,
+    Cache,
+    Sources,
+    cached_attention,
+    cross_attention,
+)
+from export.graph.builder import Dimension
+from export.graph.encoder import memory_shape
+from export.graph.sublayers import Parts, Residual, feed_forward, layer_norm, look_up
+
+
+def add_decoder(parts: Parts) -> None:
+    """Adds the whole single-step decoder to the builder of `parts`."""
+    builder, spec = parts.builder, parts.spec
+    token = builder.input("token", TensorProto.INT64, ["R"])
+    position = builder.input("position", TensorProto.INT32, ["R"])
+    total_length = builder.input("total_length", TensorProto.INT32, [1])
+    lengths = builder.input("lengths", TensorProto.INT32, ["S"])
+    builder.input("grid", TensorProto.INT64, ["S", "K"])
+    builder.input("cell", TensorProto.INT64, ["R"])
+    layers = spec.keys.decoder
+    caches = [_add_cache(parts, index, position, total_length) for index in range(len(layers))]
+    memories = [_add_memory_inputs(parts, index) for index in range(len(layers))]
+    with builder.scope("decoder"):
+        mask = _source_mask(parts, memories[spec.alignment_layer][0], lengths)
+        with builder.scope("embedding"):
+            value = _embed(parts, token, position)
+        final = spec.keys.decoder_final_norm
+        norms = [norm for layer in layers for norm in layer.norms]
+        residual = Residual(parts, value, [*norms, *([final] if final else [])])
+        for index, layer in enumerate(layers):
+            alignment = "alignment" if index == spec.alignment_layer else ""
+            sources = Sources(*memories[index], lengths, "grid", "cell", mask, alignment)
+            with builder.scope(str(index)):
+                _add_layer(parts, residual, layer, caches[index], sources)
+        builder.output("alignment", TensorProto.FLOAT, ["R", "L"])
+        with builder.scope("head"):
+            _add_head(parts, residual.value)
+
+
+def _add_cache(parts: Parts, index: int, position: str, total_length: str) -> Cache:
+    builder, spec = parts.builder, parts.spec
+    shape: list[Dimension] = ["R", spec.num_heads, "T", spec.cache_head_width]
+    past = [builder.input(f"past_{part}.{index}", TensorProto.FLOAT, shape) for part in "kv"]
+    present = [f"present_{part}.{index}" for part in "kv"]
+    for name in present:
+        builder.output(name, TensorProto.FLOAT, shape)
+    return Cache(past[0], past[1], present[0], present[1], position, total_length)
+
+
+def _add_memory_inputs(parts: Parts, index: int) -> tuple[str, str]:
+    shape = memory_shape(parts.spec)
+    keys, values = (parts.builder.input(f"cross_{part}.{index}", TensorProto.FLOAT, shape) for part in "kv")
+    return keys, values
+
+
+def _embed(parts: Parts, token: str, position: str) -> str:
+    builder, spec = parts.builder, parts.spec
+    value = look_up(parts, spec.keys.target_table, token)
+    table = builder.weight("positions", parts.weights.positions())
+    value = builder.node("Add", [value, builder.node("Gather", [table, position], "position")], "placed")
+    norm = spec.keys.target_embedding_norm
+    return layer_norm(parts, value, norm) if norm else value
+
+
+def _source_mask(parts: Parts, keys: str, lengths: str) -> str:
+    """[S, 1, 1, L]: 0 where a source has a token, MASK_VALUE at padding."""
+    builder = parts.builder
+    with builder.scope("source_mask"):
+        length = builder.node("Shape", [keys], "padded_length", start=2, end=3)
+        length = builder.node("Squeeze", [length], "padded_length_scalar")
+        zero, one = builder.weight("zero", np.int64(0)), builder.weight("one", np.int64(1))
+        places = builder.node("Cast", [builder.node("Range", [zero, length, one])], "places", to=TensorProto.INT32)
+        column = builder.node("Unsqueeze", [lengths, builder.integers(1, 2, 3)], "lengths_column")
+        real = builder.node("Less", [places, column], "real")
+        keep, drop = builder.weight("keep", np.float32(0)), builder.weight("drop", np.float32(MASK_VALUE))
+        return builder.node("Where", [real, keep, drop], "mask")
+
+
+def _add_layer(parts: Parts, residual: Residual, layer: DecoderLayerKeys, cache: Cache, sources: Sources) -> None:
+    builder = parts.builder
+    with builder.scope("self_attention"):
+        residual.add(cached_attention(parts, residual.value, layer.attention, cache))
+    with builder.scope("cross_attention"):
+        residual.add(cross_attention(parts, residual.value, layer.cross_attention, sources))
+    with builder.scope("feed_forward"):
+        residual.add(feed_forward(parts, residual.value, layer.feed_forward))
+
+
+def _add_head(parts: Parts, value: str) -> None:
+    builder, spec = parts.builder, parts.spec
+    probe = builder.input("probe", TensorProto.INT64, ["R", "P"])
+    k = builder.input("k", TensorProto.INT64, [1])
+    table, bias = parts.weights.table(spec.keys.head_table), parts.weights.head_bias()
+    logits = parts.linear.apply_table(value, table, bias, "logits")
+    log_probs = builder.node("LogSoftmax", [logits], "log_probs", axis=-1)
+    builder.nodes("TopK", [log_probs, k], ["top_log_probs", "top_ids"], "top", axis=-1, largest=1, sorted=1)
+    builder.nodes("GatherElements", [log_probs, probe], ["probe_log_probs"], "probe", axis=1)
+    # The best token's logit is finite, so the difference is too, whatever is banned.
+    first = builder.node("Slice", ["top_ids", builder.integers(0), builder.integers(1), builder.integers(1)], "best_id")
+    best = builder.node("GatherElements", [logits, first], "best_logit", axis=1)
+    ranked = ["top_log_probs", builder.integers(0), builder.integers(1), builder.integers(1)]
+    builder.nodes("Sub", [best, builder.node("Slice", ranked, "best_log_prob")], ["log_normalizer"], "normalizer")
+    for name, kind, width in (
+        ("top_log_probs", TensorProto.FLOAT, "k"),
+        ("top_ids", TensorProto.INT64, "k"),
+        ("probe_log_probs", TensorProto.FLOAT, "P"),
+        ("log_normalizer", TensorProto.FLOAT, 1),
+    ):
+        builder.output(name, kind, ["R", width])

@@ -1,0 +1,72 @@
+"""Copies a checkpoint with its weights in 16-bit floats: half the size, and what the default models are kept as.
+
+    python -m export.half CHECKPOINT OUTPUT
+
+The copy is a checkpoint like the first one; exporting it is the same as exporting any other.
+"""
+
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from export.checkpoint import Checkpoint
+from export.safetensors_file import write_safetensors
+from service.errors import ExportError
+
+WEIGHTS_FILE = "model.safetensors"
+_TEXT_SUFFIXES = {".json", ".md", ".txt"}
+_COPIED_SUFFIXES = {*_TEXT_SUFFIXES, ".spm", ".model"}
+
+
+def copy_in_half(checkpoint: Path, output: Path) -> None:
+    """Writes the copy into `output`, which must not exist.
+
+    Raises ExportError when a weight is too large for 16 bits, and names every such tensor.
+    """
+    if output.exists():
+        raise ExportError(f"{output} exists already")
+    opened = Checkpoint.open(checkpoint)
+    halved: dict[str, NDArray[Any]] = {}
+    problems = []
+    for name in sorted(opened.names):
+        tensor = opened.tensor(name)
+        with np.errstate(over="ignore"):
+            halved[name] = tensor.astype(np.float16)
+        if (np.isinf(halved[name]) & np.isfinite(tensor)).any():
+            problems.append(f"tensor {name} has values beyond {np.finfo(np.float16).max}")
+    if problems:
+        raise ExportError("the weights do not fit into 16 bits", problems)
+    output.mkdir(parents=True)
+    write_safetensors(output / WEIGHTS_FILE, halved)
+    for path in sorted(checkpoint.iterdir()):
+        if path.suffix in _COPIED_SUFFIXES and not path.name.endswith(".index.json"):
+            _copy(path, output / path.name)
+
+
+def _copy(source: Path, output: Path) -> None:
+    """Copies a file; texts end with a newline afterwards, as text files in a repository should."""
+    shutil.copyfile(source, output)
+    if source.suffix in _TEXT_SUFFIXES and not source.read_bytes().endswith(b"\n"):
+        with output.open("ab") as file:
+            file.write(b"\n")
+
+
+def main() -> int:
+    """The command; returns its exit status."""
+    if len(sys.argv) != 3:
+        sys.stderr.write("usage: python -m export.half CHECKPOINT OUTPUT\n")
+        return 2
+    try:
+        copy_in_half(Path(sys.argv[1]), Path(sys.argv[2]))
+    except ExportError as error:
+        sys.stderr.write("\n".join([error.message, *error.problems]) + "\n")
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,56 @@
+"""What a caller of the exporter may choose."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from export.graph.quantized_linear import WeightBits
+from export.graphs import PRECISIONS, Precision
+from export.verify.agreement import AgreementLimits
+from service.errors import ExportError
+
+
+@dataclass(frozen=True, slots=True)
+class ExportOptions:
+    """What to export, and how.
+
+    output: folder of the package; must not exist unless `replace_output`.
+    name: the model's name in the API; empty takes the output folder's name.
+    sources, targets: language codes; empty to read them off the checkpoint.
+    default_precision: what the service runs unless told otherwise; None takes int8 where it is exported.
+    weight_bits: bits of int8 weights; 7 is faster on most processors, 8 is closer to float32.
+    licence, attribution: of the weights; empty to take what the checkpoint says.
+    limits: agreement with float32 that rounded precisions must reach.
+    """
+
+    checkpoint: Path
+    output: Path
+    name: str = ""
+    sources: Sequence[str] = ()
+    targets: Sequence[str] = ()
+    precisions: Sequence[Precision] = PRECISIONS
+    default_precision: Precision | None = None
+    weight_bits: WeightBits = 7
+    licence: str = ""
+    attribution: str = ""
+    limits: AgreementLimits = field(default_factory=AgreementLimits)
+    replace_output: bool = False
+
+    def __post_init__(self) -> None:
+        """Raises ExportError with everything that contradicts itself."""
+        problems = []
+        if unknown := sorted(set(self.precisions) - set(PRECISIONS)):
+            problems.append(f"unknown precisions: {', '.join(unknown)} (known: {', '.join(PRECISIONS)})")
+        if "fp32" not in self.precisions:
+            problems.append("precisions must include fp32, which others are checked against")
+        if self.default_precision not in (None, *self.precisions):
+            problems.append(f"the default precision {self.default_precision} is not among the precisions")
+        if self.weight_bits not in (7, 8):
+            problems.append(f"weight_bits is 7 or 8, not {self.weight_bits}")
+        if problems:
+            raise ExportError("the export options are not valid", problems)
+
+    @property
+    def chosen_precision(self) -> Precision:
+        """The default precision, settled."""
+        return self.default_precision or ("int8" if "int8" in self.precisions else "fp32")

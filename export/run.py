@@ -1,0 +1,77 @@
+"""The export as a whole: a checkpoint folder in, a verified model package out, or nothing at all.
+
+Everything is written into a hidden folder beside the output, checked there, and renamed at the very end.
+"""
+
+import shutil
+import tempfile
+from pathlib import Path
+
+from export.graphs import write_graphs
+from export.licence import LEGAL_FILES, read_attribution, read_licence
+from export.network import NetworkWeights
+from export.options import ExportOptions
+from export.package import Description, write_manifest, write_tokenizers
+from export.reading import ReadCheckpoint, read_checkpoint
+from export.report import REPORT_FILE, ExportReport
+from export.verify.verification import Subject, verify
+from service.errors import ExportError
+from service.package.package import ModelPackage
+
+
+def export_checkpoint(options: ExportOptions) -> ExportReport:
+    """Exports one checkpoint. Raises ExportError with every reason found, and then leaves nothing behind."""
+    if options.output.exists() and not options.replace_output:
+        raise ExportError(f"{options.output} exists already")
+    read = read_checkpoint(options.checkpoint, options.sources, options.targets)
+    options.output.parent.mkdir(parents=True, exist_ok=True)
+    scratch = Path(tempfile.mkdtemp(prefix=f".{options.output.name}.", dir=options.output.parent))
+    try:
+        folder = scratch / "package"
+        folder.mkdir()
+        report = _write(folder, read, options)
+        if options.output.exists():
+            options.output.rename(scratch / "replaced")
+        folder.rename(options.output)
+    finally:
+        shutil.rmtree(scratch)
+    return report
+
+
+def _write(folder: Path, read: ReadCheckpoint, options: ExportOptions) -> ExportReport:
+    checkpoint, spec, tokenizers = read.checkpoint, read.spec, read.tokenizers
+    weights = NetworkWeights(checkpoint, spec)
+    graphs = write_graphs(folder, spec, weights, options.precisions, options.weight_bits)
+    write_tokenizers(folder, tokenizers)
+    for name in LEGAL_FILES:
+        if (checkpoint.folder / name).is_file():
+            shutil.copyfile(checkpoint.folder / name, folder / name)
+    source, target = read.languages.pairs[0]
+    subject = Subject(
+        folder=folder,
+        checkpoint=checkpoint,
+        spec=spec,
+        graphs=graphs,
+        tokenizers=tokenizers,
+        source=read.languages.sources[source],
+        target=read.languages.targets[target],
+    )
+    report = ExportReport(
+        folder=options.output,
+        decisions=read.decisions,
+        verification=verify(subject, options.limits),
+        sizes_bytes={path.name: path.stat().st_size for path in sorted(folder.iterdir())},
+    )
+    (folder / REPORT_FILE).write_text(report.to_json(), encoding="utf-8")
+    description = Description(
+        name=options.name or options.output.name,
+        languages=read.languages,
+        generation=read.defaults.generation,
+        precisions=graphs,
+        default_precision=options.chosen_precision,
+        licence=options.licence or read_licence(checkpoint.folder),
+        attribution=options.attribution or read_attribution(checkpoint.folder),
+    )
+    write_manifest(folder, checkpoint, spec, tokenizers, description)
+    ModelPackage.open(folder)
+    return report

@@ -1,0 +1,1 @@
+"""Holds an export to what it must compute: structure, parity with a plain reference, agreement of its precisions."""

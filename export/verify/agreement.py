@@ -1,0 +1,110 @@
+"""How closely a rounded precision follows float32 on real sentences: the gate that an int8 export must pass.
+
+float32 translates a fixed corpus; both precisions are then led along those translations, token by token.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+
+import numpy as np
+from numpy.typing import NDArray
+
+from export.verify.graph_pair import GraphPair, Ids
+
+_SENTENCES_AT_ONCE = 20
+_LONGEST_TRANSLATION = 96
+
+
+@dataclass(frozen=True, slots=True)
+class AgreementLimits:
+    """What an export must reach: share of steps with the same best token, and mean divergence in nats at most."""
+
+    min_top1: float = 0.97
+    max_mean_divergence: float = 0.005
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """How closely a precision follows float32.
+
+    top1: share of forced steps whose best token is the same. mean_divergence, max_divergence: Kullback-Leibler
+    divergence from float32 per step, in nats. same_translations: share of equal greedy translations. length_ratio:
+    tokens of all greedy translations over those of float32.
+    """
+
+    num_sentences: int
+    num_steps: int
+    top1: float
+    mean_divergence: float
+    max_divergence: float
+    same_translations: float
+    length_ratio: float
+
+    def problems(self, limits: AgreementLimits) -> list[str]:
+        """Limits that are not kept, as sentences."""
+        found = []
+        if not self.top1 >= limits.min_top1:
+            found.append(f"the best token agrees with float32 in {self.top1:.2%} of steps, below {limits.min_top1:.2%}")
+        if not self.mean_divergence <= limits.max_mean_divergence:
+            found.append(f"mean divergence from float32 is {self.mean_divergence:.2g} nats, over the limit")
+        return found
+
+
+def corpus_sentences() -> tuple[str, ...]:
+    """The built-in English sentences."""
+    text = files("export.corpus").joinpath("en.txt").read_text(encoding="utf-8")
+    return tuple(text.splitlines())
+
+
+def measure_agreement(exact: GraphPair, rounded: GraphPair, sources: Ids, longest: int) -> Agreement:
+    """Compares on source ids with their special ids; `longest` is the network's limit of target tokens."""
+    # Sentences of like length together, because a batch is as long as its longest.
+    ordered = sorted(sources, key=len)
+    limit = min(_LONGEST_TRANSLATION, longest)
+    translations: list[list[int]] = []
+    others: list[list[int]] = []
+    best_equal: list[NDArray[np.bool_]] = []
+    divergences: list[NDArray[np.float64]] = []
+    for group in _groups(ordered):
+        forced = exact.greedy(group, limit)
+        translations += forced
+        others += rounded.greedy(group, limit)
+        for expected, actual in _forced_steps(exact, rounded, group, forced):
+            best_equal.append(expected.argmax(axis=1) == actual.argmax(axis=1))
+            divergences.append(divergence(expected, actual))
+    divergence_of_step = np.concatenate(divergences)
+    return Agreement(
+        num_sentences=len(ordered),
+        num_steps=len(divergence_of_step),
+        top1=float(np.concatenate(best_equal).mean()),
+        mean_divergence=float(divergence_of_step.mean()),
+        max_divergence=float(divergence_of_step.max()),
+        same_translations=sum(map(list.__eq__, translations, others)) / len(ordered),
+        length_ratio=sum(map(len, others)) / sum(map(len, translations)),
+    )
+
+
+def _forced_steps(
+    exact: GraphPair, rounded: GraphPair, sources: Ids, targets: Ids
+) -> Iterator[tuple[NDArray[np.float32], NDArray[np.float32]]]:
+    """Log-probabilities [rows, V] of both at each step, of the rows whose target is not over."""
+    lengths = np.array([len(target) for target in targets])
+    both = zip(exact.force(exact.batch(sources), targets), rounded.force(rounded.batch(sources), targets), strict=True)
+    for step, ((_, expected), (_, actual)) in enumerate(both):
+        live = lengths > step
+        yield expected["probe_log_probs"][live], actual["probe_log_probs"][live]
+
+
+def divergence(expected: NDArray[np.float32], actual: NDArray[np.float32]) -> NDArray[np.float64]:
+    """Kullback-Leibler divergence [N] of log-probabilities [N, V]; ids impossible in `expected` add nothing."""
+    first, second = expected.astype(np.float64), actual.astype(np.float64)
+    possible = np.isfinite(first)
+    difference = np.subtract(first, second, out=np.zeros_like(first), where=possible)
+    sums: NDArray[np.float64] = (np.exp(first) * difference).sum(axis=1)
+    return sums
+
+
+def _groups(sources: Sequence[Sequence[int]]) -> Iterator[Sequence[Sequence[int]]]:
+    for start in range(0, len(sources), _SENTENCES_AT_ONCE):
+        yield sources[start : start + _SENTENCES_AT_ONCE]
