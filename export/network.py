@@ -59,11 +59,21 @@ class NetworkWeights:
 
     def head_bias(self) -> Floats:
         """The head's bias [V] with minus infinity at banned ids, which the softmax then leaves out."""
-        name = self._spec.keys.head_bias
-        size = self._spec.target_vocabulary_size
-        bias = np.zeros(size, np.float32) if name is None else self._checkpoint.tensor(name).reshape(-1).copy()
+        bias = self._stored_head_bias()
         bias[list(self._spec.banned_ids)] = -np.inf
         return bias
+
+    def banned_head(self) -> LinearWeights:
+        """The head's rows of banned ids alone, [E, B], with the bias they have in the checkpoint."""
+        banned = list(self._spec.banned_ids)
+        rows = self._checkpoint.tensor(self._spec.keys.head_table)[banned]
+        return LinearWeights(np.ascontiguousarray(rows.T), self._stored_head_bias()[banned])
+
+    def _stored_head_bias(self) -> Floats:
+        name = self._spec.keys.head_bias
+        if name is None:
+            return np.zeros(self._spec.target_vocabulary_size, np.float32)
+        return self._checkpoint.tensor(name).reshape(-1).copy()
 
     def positions(self) -> Floats:
         """The position table [count, E], row 0 being the first position of a sequence."""

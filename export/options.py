@@ -18,6 +18,8 @@ class ExportOptions:
     name: the model's name in the API; empty takes the output folder's name.
     sources, targets: language codes; empty to read them off the checkpoint.
     default_precision: what the service runs unless told otherwise; None takes int8 where it is exported.
+    sample: sentences of the source language to calibrate int8 activations on; empty takes built-in ones if that
+        language is English, and otherwise leaves every row its own scale.
     weight_bits: bits of int8 weights; 7 is faster on most processors, 8 is closer to float32.
     licence, attribution: of the weights; empty to take what the checkpoint says.
     limits: agreement with float32 that rounded precisions must reach.
@@ -30,6 +32,7 @@ class ExportOptions:
     targets: Sequence[str] = ()
     precisions: Sequence[Precision] = PRECISIONS
     default_precision: Precision | None = None
+    sample: Sequence[str] = ()
     weight_bits: WeightBits = 7
     licence: str = ""
     attribution: str = ""

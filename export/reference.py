@@ -39,11 +39,13 @@ class ForcedTarget:
     """What the network says about one given target of T tokens.
 
     log_probs: [T, V], row t given the tokens before t. log_normalizers: [T], logit minus log-probability.
+    banned_logits: [T, B], logits of the ids that have no probability.
     alignments: [T, L], the alignment layer's cross-attention weights averaged over heads.
     """
 
     log_probs: Doubles
     log_normalizers: Doubles
+    banned_logits: Doubles
     alignments: Doubles
 
 
@@ -112,10 +114,12 @@ class ReferenceNetwork:
         logits = self._table_products(x, keys.head_table)
         if keys.head_bias is not None:
             logits = logits + self._double(keys.head_bias).reshape(-1)
-        logits[:, list(self._spec.banned_ids)] = -np.inf
+        banned = list(self._spec.banned_ids)
+        banned_logits = logits[:, banned]
+        logits[:, banned] = -np.inf
         peak = logits.max(axis=1, keepdims=True)
         normalizers = peak + np.log(np.exp(logits - peak).sum(axis=1, keepdims=True))
-        return ForcedTarget(logits - normalizers, normalizers[:, 0], alignments)
+        return ForcedTarget(logits - normalizers, normalizers[:, 0], banned_logits, alignments)
 
     def _embed(self, table: str, ids: Sequence[int], norm: NormKeys | None) -> Doubles:
         x = self._checkpoint.tensor(table)[list(ids)].astype(np.float64) * self._spec.embedding_scale

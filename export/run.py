@@ -7,13 +7,15 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from export.graphs import write_graphs
+from export.calibration import calibrate
+from export.graphs import GraphPlan, write_graphs
 from export.licence import LEGAL_FILES, read_attribution, read_licence
 from export.network import NetworkWeights
 from export.options import ExportOptions
 from export.package import Description, write_manifest, write_tokenizers
 from export.reading import ReadCheckpoint, read_checkpoint
 from export.report import REPORT_FILE, ExportReport
+from export.sample import BUILT_IN_LANGUAGES, Framing, built_in_sentences
 from export.verify.verification import Subject, verify
 from service.errors import ExportError
 from service.package.package import ModelPackage
@@ -40,25 +42,17 @@ def export_checkpoint(options: ExportOptions) -> ExportReport:
 
 def _write(folder: Path, read: ReadCheckpoint, options: ExportOptions) -> ExportReport:
     checkpoint, spec, tokenizers = read.checkpoint, read.spec, read.tokenizers
-    weights = NetworkWeights(checkpoint, spec)
-    graphs = write_graphs(folder, spec, weights, options.precisions, options.weight_bits)
+    source, target = read.languages.pairs[0]
+    framing = Framing(spec, tokenizers, read.languages.sources[source], read.languages.targets[target])
+    graphs = write_graphs(folder, spec, NetworkWeights(checkpoint, spec), _plan(folder, framing, source, options))
     write_tokenizers(folder, tokenizers)
     for name in LEGAL_FILES:
         if (checkpoint.folder / name).is_file():
             shutil.copyfile(checkpoint.folder / name, folder / name)
-    source, target = read.languages.pairs[0]
-    subject = Subject(
-        folder=folder,
-        checkpoint=checkpoint,
-        spec=spec,
-        graphs=graphs,
-        tokenizers=tokenizers,
-        source=read.languages.sources[source],
-        target=read.languages.targets[target],
-    )
+    subject = Subject(folder, checkpoint, graphs.files, framing)
     report = ExportReport(
         folder=options.output,
-        decisions=read.decisions,
+        decisions=(*read.decisions, *graphs.decisions),
         verification=verify(subject, options.limits),
         sizes_bytes={path.name: path.stat().st_size for path in sorted(folder.iterdir())},
     )
@@ -67,7 +61,7 @@ def _write(folder: Path, read: ReadCheckpoint, options: ExportOptions) -> Export
         name=options.name or options.output.name,
         languages=read.languages,
         generation=read.defaults.generation,
-        precisions=graphs,
+        precisions=graphs.files,
         default_precision=options.chosen_precision,
         licence=options.licence or read_licence(checkpoint.folder),
         attribution=options.attribution or read_attribution(checkpoint.folder),
@@ -75,3 +69,16 @@ def _write(folder: Path, read: ReadCheckpoint, options: ExportOptions) -> Export
     write_manifest(folder, checkpoint, spec, tokenizers, description)
     ModelPackage.open(folder)
     return report
+
+
+def _plan(folder: Path, framing: Framing, source: str, options: ExportOptions) -> GraphPlan:
+    """Calibrates on sentences of the source language, where there are any; otherwise int8 scales every row."""
+    sentences = tuple(options.sample) or (built_in_sentences("calibration") if source in BUILT_IN_LANGUAGES else ())
+    if not sentences:
+        return GraphPlan(options.precisions, options.weight_bits, None)
+    sources = framing.frame(sentences)
+    return GraphPlan(
+        options.precisions,
+        options.weight_bits,
+        lambda graphs, inputs: calibrate(folder, graphs, framing.spec, inputs, sources),
+    )

@@ -5,6 +5,8 @@ All take and give rows [N, E].
 
 from dataclasses import dataclass
 
+from onnx import TensorProto
+
 from export.families.spec import AttentionKeys
 from export.graph.builder import MICROSOFT
 from export.graph.sublayers import Parts
@@ -34,7 +36,7 @@ class Sources:
     """Names of what rows ask.
 
     keys, values: [S, H, L, D] of one layer. lengths: int32 [S]. grid: int64 [S, K], the row that asks in each cell.
-    cell: int64 [R], the flat cell that holds each row's answer. mask: [S, 1, 1, L], 0 or MASK_VALUE.
+    cell: int64 [R], the flat cell that holds each row's answer.
     alignment: name for the weights averaged over heads [R, L], empty in layers where nobody wants them.
     """
 
@@ -43,7 +45,6 @@ class Sources:
     lengths: str
     grid: str
     cell: str
-    mask: str
     alignment: str
 
 
@@ -53,7 +54,7 @@ def source_attention(parts: Parts, value: str, keys: AttentionKeys, lengths: str
     packed = parts.linear.apply(value, parts.weights.heads((keys.query, keys.key, keys.value)), "projection")
     packed = builder.node("Reshape", [packed, batch_shape], "sequences")
     query, key, values = builder.nodes("Split", [packed], 3, "heads", axis=2, num_outputs=3)
-    context = _fused_attention(parts, [query, key, values, "", lengths])
+    (context,) = _fused_attention(parts, [query, key, values, "", lengths])
     return _project_out(parts, _rows(parts, context), keys)
 
 
@@ -79,29 +80,23 @@ def cached_attention(parts: Parts, value: str, keys: AttentionKeys, cache: Cache
 def cross_attention(parts: Parts, value: str, keys: AttentionKeys, sources: Sources) -> str:
     """Attention of rows [R, E] to their sources, with the rows of one source as its queries."""
     query = _queries(parts, value, keys, sources)
+    inputs = [query, sources.keys, sources.values, "", sources.lengths]
     if sources.alignment:
-        context = _spelt_attention(parts, query, sources)
+        context, scores = _fused_attention(parts, inputs, with_scores=True)
+        _add_alignment(parts, scores, sources)
     else:
-        context = _fused_attention(parts, [query, sources.keys, sources.values, "", sources.lengths])
+        (context,) = _fused_attention(parts, inputs)
     answers = parts.builder.node("Gather", [_rows(parts, context), sources.cell], "rows")
     return _project_out(parts, answers, keys)
 
 
-def _spelt_attention(parts: Parts, query: str, sources: Sources) -> str:
-    """The same as the fused node in single steps, because that one keeps its weights to itself."""
-    builder, spec = parts.builder, parts.spec
-    by_head = builder.node("Reshape", [query, builder.integers(0, 0, spec.num_heads, spec.cache_head_width)], "by_head")
-    query = builder.node("Transpose", [by_head], "queries", perm=[0, 2, 1, 3])
-    scale = float(spec.attention_scale)
-    scores = builder.contrib("FusedMatMul", [query, sources.keys], "scores", transB=1, alpha=scale)
-    weights = builder.node("Softmax", [builder.node("Add", [scores, sources.mask], "masked")], "weights", axis=-1)
+def _add_alignment(parts: Parts, scores: str, sources: Sources) -> None:
+    """Weights averaged over heads [R, L] from masked scores [S, H, K, L]."""
+    builder = parts.builder
+    weights = builder.node("Softmax", [scores], "weights", axis=-1)
     mean = builder.node("ReduceMean", [weights, builder.integers(1)], "mean_weights", keepdims=0)
-    length = builder.node("Shape", [mean], "source_length", start=2)
-    flat_shape = builder.node("Concat", [builder.integers(-1), length], "flat_shape", axis=0)
-    flat = builder.node("Reshape", [mean, flat_shape], "flat_weights")
-    builder.nodes("Gather", [flat, sources.cell], [sources.alignment], "alignment")
-    context = builder.node("MatMul", [weights, sources.values], "context")
-    return builder.node("Transpose", [context], "by_query", perm=[0, 2, 1, 3])
+    cells = builder.node("Flatten", [mean], "cells", axis=2)
+    builder.nodes("Gather", [cells, sources.cell], [sources.alignment], "alignment")
 
 
 def _queries(parts: Parts, value: str, keys: AttentionKeys, sources: Sources) -> str:
@@ -116,15 +111,26 @@ def _rows(parts: Parts, context: str) -> str:
     return parts.builder.node("Reshape", [context, parts.builder.integers(-1, width)], "flat")
 
 
-def _fused_attention(parts: Parts, inputs: list[str]) -> str:
-    return parts.builder.contrib(
+def _fused_attention(parts: Parts, inputs: list[str], *, with_scores: bool = False) -> list[str]:
+    """Context [S, N, H * D] and, on request, the scaled and masked scores [S, H, N, L] before their softmax."""
+    builder, spec = parts.builder, parts.spec
+    outputs = [builder.fresh("context")]
+    if with_scores:
+        scores = builder.fresh("scores")
+        builder.declare(scores, TensorProto.FLOAT)
+        # Two outputs in between are caches, which cross-attention has no use for.
+        outputs += ["", "", scores]
+    builder.nodes(
         "MultiHeadAttention",
         inputs,
+        outputs,
         "attention",
-        num_heads=parts.spec.num_heads,
-        scale=parts.spec.attention_scale,
+        domain=MICROSOFT,
+        num_heads=spec.num_heads,
+        scale=spec.attention_scale,
         mask_filter_value=MASK_VALUE,
     )
+    return [name for name in outputs if name]
 
 
 def _project_out(parts: Parts, context: str, keys: AttentionKeys) -> str:

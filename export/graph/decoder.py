@@ -6,17 +6,16 @@ largest position plus one and at most T; `past_k.{i}`, `past_v.{i}` float32 [R, 
 (cells without one name any row); `cell` int64 [R], each row's flat cell in the grid; `probe` int64 [R, P], ids whose
 log-probabilities are wanted; `k` int64 [1].
 outputs: `top_log_probs` float32 and `top_ids` int64 [R, k], best first, equal ones by id; `probe_log_probs` float32
-[R, P]; `log_normalizer` float32 [R, 1], what a logit is above its log-probability; `alignment` float32 [R, L], the
+[R, P]; `log_normalizer` float32 [R, 1], what a logit is above its log-probability; `banned_logits` float32 [R, B], what
+the checkpoint gives the banned ids, which have no probability here; `alignment` float32 [R, L], the
 alignment layer's cross-attention weights averaged over heads; `present_k.{i}`, `present_v.{i}` like the past, which
 they may share memory with.
 """
 
-import numpy as np
 from onnx import TensorProto
 
 from export.families.spec import DecoderLayerKeys
 from export.graph.attention import (
-    MASK_VALUE,
     Cache,
     Sources,
     cached_attention,
@@ -40,7 +39,6 @@ def add_decoder(parts: Parts) -> None:
     caches = [_add_cache(parts, index, position, total_length) for index in range(len(layers))]
     memories = [_add_memory_inputs(parts, index) for index in range(len(layers))]
     with builder.scope("decoder"):
-        mask = _source_mask(parts, memories[spec.alignment_layer][0], lengths)
         with builder.scope("embedding"):
             value = _embed(parts, token, position)
         final = spec.keys.decoder_final_norm
@@ -48,7 +46,7 @@ def add_decoder(parts: Parts) -> None:
         residual = Residual(parts, value, [*norms, *([final] if final else [])])
         for index, layer in enumerate(layers):
             alignment = "alignment" if index == spec.alignment_layer else ""
-            sources = Sources(*memories[index], lengths, "grid", "cell", mask, alignment)
+            sources = Sources(*memories[index], lengths, "grid", "cell", alignment)
             with builder.scope(str(index)):
                 _add_layer(parts, residual, layer, caches[index], sources)
         builder.output("alignment", TensorProto.FLOAT, ["R", "L"])
@@ -81,20 +79,6 @@ def _embed(parts: Parts, token: str, position: str) -> str:
     return layer_norm(parts, value, norm) if norm else value
 
 
-def _source_mask(parts: Parts, keys: str, lengths: str) -> str:
-    """[S, 1, 1, L]: 0 where a source has a token, MASK_VALUE at padding."""
-    builder = parts.builder
-    with builder.scope("source_mask"):
-        length = builder.node("Shape", [keys], "padded_length", start=2, end=3)
-        length = builder.node("Squeeze", [length], "padded_length_scalar")
-        zero, one = builder.weight("zero", np.int64(0)), builder.weight("one", np.int64(1))
-        places = builder.node("Cast", [builder.node("Range", [zero, length, one])], "places", to=TensorProto.INT32)
-        column = builder.node("Unsqueeze", [lengths, builder.integers(1, 2, 3)], "lengths_column")
-        real = builder.node("Less", [places, column], "real")
-        keep, drop = builder.weight("keep", np.float32(0)), builder.weight("drop", np.float32(MASK_VALUE))
-        return builder.node("Where", [real, keep, drop], "mask")
-
-
 def _add_layer(parts: Parts, residual: Residual, layer: DecoderLayerKeys, cache: Cache, sources: Sources) -> None:
     builder = parts.builder
     with builder.scope("self_attention"):
@@ -115,6 +99,7 @@ def _add_head(parts: Parts, value: str) -> None:
     builder.nodes("TopK", [log_probs, k], ["top_log_probs", "top_ids"], "top", axis=-1, largest=1, sorted=1)
     builder.nodes("GatherElements", [log_probs, probe], ["probe_log_probs"], "probe", axis=1)
     # The best token's logit is finite, so the difference is too, whatever is banned.
+    _add_banned_logits(parts, value)
     first = builder.node("Slice", ["top_ids", builder.integers(0), builder.integers(1), builder.integers(1)], "best_id")
     best = builder.node("GatherElements", [logits, first], "best_logit", axis=1)
     ranked = ["top_log_probs", builder.integers(0), builder.integers(1), builder.integers(1)]
@@ -124,5 +109,16 @@ def _add_head(parts: Parts, value: str) -> None:
         ("top_ids", TensorProto.INT64, "k"),
         ("probe_log_probs", TensorProto.FLOAT, "P"),
         ("log_normalizer", TensorProto.FLOAT, 1),
+        ("banned_logits", TensorProto.FLOAT, len(spec.banned_ids)),
     ):
         builder.output(name, kind, ["R", width])
+
+
+def _add_banned_logits(parts: Parts, value: str) -> None:
+    """In float32 in every precision: it is a column or two."""
+    builder, layer = parts.builder, parts.weights.banned_head()
+    with builder.scope("banned"):
+        weights = [builder.weight("weight", layer.weight)]
+        if layer.bias is not None:
+            weights.append(builder.weight("bias", layer.bias))
+        builder.nodes("Gemm", [value, *weights], ["banned_logits"], "logits")

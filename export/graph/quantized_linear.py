@@ -1,9 +1,11 @@
-"""Linear layers in 8-bit integers: weights rounded at export, each activation row scaled by its own largest value.
+"""Linear layers in 8-bit integers: weights rounded at export, activations by a constant scale or by each row's own.
 
-Integer sums are exact and every scale belongs to one row, so a row's result is the same bits in any company. A scale
-per tensor would be cheaper and is wrong here: it makes a translation depend on its neighbours.
+Integer sums are exact and every scale is a constant or belongs to one row, so a row's result is the same bits in any
+company. A scale taken from the whole tensor would be wrong here: it makes a translation depend on its neighbours.
 """
 
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -15,7 +17,6 @@ from export.network import Floats, LinearWeights
 
 WeightBits = Literal[7, 8]
 
-ACTIVATION_ZERO = 128
 ACTIVATION_LIMIT = 127
 # Keeps the scale of an all-zero row above zero; far below any activation that matters.
 _SMALLEST_PEAK = 1e-30
@@ -50,41 +51,83 @@ def quantize_matrix(weight: Floats, bits: WeightBits) -> QuantizedMatrix:
     return QuantizedMatrix((rounded + 128).astype(np.uint8), np.array(128, np.uint8), scales)
 
 
-class QuantizedLinear:
-    """Linear layers over rows scaled one by one."""
+@dataclass(frozen=True, slots=True)
+class ActivationScale:
+    """One constant rounding of a layer's activations: x = (byte - zero) * step, bytes 0 to 255."""
 
-    def __init__(self, builder: GraphBuilder, bits: WeightBits) -> None:
+    step: np.float32
+    zero: np.uint8
+
+    @classmethod
+    def of_range(cls, low: float, high: float) -> "ActivationScale":
+        """A rounding that holds values from `low` to `high`, and zero exactly.
+
+        The step is the finest one of eight binary digits, so that the last digits of a measured range, which are the
+        machine's own, seldom show in a package.
+        """
+        low, high = min(low, 0.0), max(high, 0.0)
+        digits, exponent = math.frexp((high - low) / 255 or 1.0)
+        step = np.float32(math.ldexp(math.ceil(digits * 256), exponent - 8))
+        return cls(step, np.uint8(np.clip(np.rint(-low / step), 0, 255)))
+
+
+# Of a row divided by its largest magnitude.
+_UNIT_SCALE = ActivationScale(np.float32(1 / ACTIVATION_LIMIT), np.uint8(128))
+
+
+class QuantizedLinear:
+    """Linear layers in integers; a layer's activations have a constant scale where there is one, else one per row.
+
+    scales: constant scales by the layers' paths. Both kinds keep rows apart; a constant one needs no reductions.
+    """
+
+    def __init__(self, builder: GraphBuilder, bits: WeightBits, scales: Mapping[str, ActivationScale]) -> None:
         self._builder = builder
         self._bits = bits
+        self._scales = scales
 
     def apply(self, value: str, layer: LinearWeights, name: str) -> str:
         """x [N, in] to x @ weight + bias [N, out], both sides of the product in integers."""
-        with self._builder.scope(name):
-            return self._product(value, quantize_matrix(layer.weight, self._bits), layer.bias)
+        with self._builder.scope(name) as path:
+            return self._product(value, quantize_matrix(layer.weight, self._bits), layer.bias, self._scales.get(path))
 
     def apply_table(self, value: str, table: Floats, bias: Floats, name: str) -> str:
         """x [N, E] to x @ table^T + bias [N, V]; the integers are the head's own, the table stays float for lookups."""
-        with self._builder.scope(name):
-            return self._product(value, quantize_matrix(np.ascontiguousarray(table.T), self._bits), bias)
+        with self._builder.scope(name) as path:
+            matrix = quantize_matrix(np.ascontiguousarray(table.T), self._bits)
+            return self._product(value, matrix, bias, self._scales.get(path))
 
-    def _product(self, value: str, matrix: QuantizedMatrix, bias: Floats | None) -> str:
+    def _product(self, value: str, matrix: QuantizedMatrix, bias: Floats | None, scale: ActivationScale | None) -> str:
+        if scale is None:
+            return self._product_by_row(value, matrix, bias)
+        return self._multiply(self._rounded(value, scale), scale, matrix, bias)
+
+    def _product_by_row(self, value: str, matrix: QuantizedMatrix, bias: Floats | None) -> str:
         builder = self._builder
         magnitudes = builder.node("Abs", [value], "magnitudes")
         peak = builder.node("ReduceMax", [magnitudes, builder.integers(1)], "peak", keepdims=1)
         smallest = builder.weight("smallest_peak", np.float32(_SMALLEST_PEAK))
         peak = builder.node("Max", [peak, smallest], "safe_peak")
-        # Dividing by the peak first lets the quantisation itself have one constant scale.
+        # Dividing by the peak first lets the rounding itself have one constant scale.
         unit = builder.node("Div", [value, peak], "unit")
-        step = builder.weight("step", np.float32(1 / ACTIVATION_LIMIT))
-        zero = builder.weight("activation_zero", np.uint8(ACTIVATION_ZERO))
+        product = self._multiply(self._rounded(unit, _UNIT_SCALE), _UNIT_SCALE, matrix, None)
+        scaled = builder.node("Mul", [product, peak], "scaled")
+        return scaled if bias is None else builder.node("Add", [scaled, builder.weight("bias", bias)], "biased")
+
+    def _rounded(self, value: str, scale: ActivationScale) -> str:
+        inputs = [value, self._builder.weight("step", scale.step), self._builder.weight("activation_zero", scale.zero)]
+        return self._builder.node("QuantizeLinear", inputs, "quantized")
+
+    def _multiply(self, rounded: str, scale: ActivationScale, matrix: QuantizedMatrix, bias: Floats | None) -> str:
+        builder = self._builder
         inputs = [
-            builder.node("QuantizeLinear", [unit, step, zero], "quantized"),
+            rounded,
             builder.weight("weight", matrix.integers),
-            step,
+            builder.weight("step", scale.step),
             builder.weight("weight_scales", matrix.scales),
-            zero,
+            builder.weight("activation_zero", scale.zero),
             builder.weight("weight_zero", matrix.zero),
         ]
-        product = builder.contrib("MatMulIntegerToFloat", inputs, "unit_product")
-        scaled = builder.node("Mul", [product, peak], "product")
-        return scaled if bias is None else builder.node("Add", [scaled, builder.weight("bias", bias)], "biased")
+        if bias is not None:
+            inputs.append(builder.weight("bias", bias))
+        return builder.contrib("MatMulIntegerToFloat", inputs, "product")

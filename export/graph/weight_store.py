@@ -54,6 +54,10 @@ class WeightStore:
             self._extents[key] = extent
         return extent
 
+    def flush(self) -> None:
+        """Makes everything added so far readable by others."""
+        self._file.flush()
+
     def _append(self, data: memoryview) -> Extent:
         alignment = LARGE_ALIGNMENT if data.nbytes >= LARGE_BYTES else SMALL_ALIGNMENT
         padding = -self._end % alignment

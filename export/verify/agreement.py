@@ -5,7 +5,6 @@ float32 translates a fixed corpus; both precisions are then led along those tran
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from importlib.resources import files
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,12 +48,6 @@ class Agreement:
         if not self.mean_divergence <= limits.max_mean_divergence:
             found.append(f"mean divergence from float32 is {self.mean_divergence:.2g} nats, over the limit")
         return found
-
-
-def corpus_sentences() -> tuple[str, ...]:
-    """The built-in English sentences."""
-    text = files("export.corpus").joinpath("en.txt").read_text(encoding="utf-8")
-    return tuple(text.splitlines())
 
 
 def measure_agreement(exact: GraphPair, rounded: GraphPair, sources: Ids, longest: int) -> Agreement:

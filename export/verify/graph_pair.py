@@ -53,7 +53,7 @@ class GraphPair:
         ids = np.zeros((len(sources), int(lengths.max())), np.int64)
         for row, source in enumerate(sources):
             ids[row, : len(source)] = source
-        memory = {"lengths": lengths, **_run(self._encoder, {"ids": ids, "lengths": lengths})}
+        memory = {"lengths": lengths, **self._run(self._encoder, {"ids": ids, "lengths": lengths})}
         return Batch(memory, *_layout(widths or [1] * len(sources)))
 
     def force(self, batch: Batch, targets: Ids, best: int = 1) -> Iterator[tuple[NDArray[np.int64], Arrays]]:
@@ -100,6 +100,10 @@ class GraphPair:
                 break
         return outputs
 
+    def _run(self, session: onnxruntime.InferenceSession, feeds: Mapping[str, NDArray[Any]]) -> Arrays:
+        names = [output.name for output in session.get_outputs()]
+        return dict(zip(names, session.run(names, dict(feeds)), strict=True))
+
     def _empty_cache(self, rows: int, length: int) -> Arrays:
         spec = self.spec
         shape = (rows, spec.num_heads, length, spec.cache_head_width)
@@ -110,7 +114,7 @@ class GraphPair:
         """One step; `cache` is updated."""
         total = {"total_length": feeds["position"].max(keepdims=True) + np.int32(1), "k": np.array([best], np.int64)}
         layout = {"grid": batch.grid, "cell": batch.cell}
-        result = _run(self._decoder, {**batch.memory, **layout, **cache, **feeds, **total})
+        result = self._run(self._decoder, {**batch.memory, **layout, **cache, **feeds, **total})
         for name in cache:
             cache[name] = result[name.replace("past", "present")]
         return result
@@ -131,8 +135,3 @@ def _session(path: Path) -> onnxruntime.InferenceSession:
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
     return onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
-
-
-def _run(session: onnxruntime.InferenceSession, feeds: Mapping[str, NDArray[Any]]) -> Arrays:
-    names = [output.name for output in session.get_outputs()]
-    return dict(zip(names, session.run(names, dict(feeds)), strict=True))

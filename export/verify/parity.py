@@ -130,6 +130,7 @@ def _step_difference(
             differences += [
                 _largest(result["probe_log_probs"][row], expected.log_probs[place]),
                 _largest(result["log_normalizer"][row], expected.log_normalizers[place]),
+                _largest(result["banned_logits"][row], expected.banned_logits[place]),
                 _largest(result["alignment"][row, : len(sources[row])], expected.alignments[place]),
             ]
     return max(differences)

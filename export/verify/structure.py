@@ -144,6 +144,7 @@ def _decoder_values(spec: ModelSpec) -> tuple[Values, Values]:
         "top_ids": (_INT64, ("R", "k")),
         "probe_log_probs": (_FLOAT, ("R", "P")),
         "log_normalizer": (_FLOAT, ("R", 1)),
+        "banned_logits": (_FLOAT, ("R", len(spec.banned_ids))),
         "alignment": (_FLOAT, ("R", "L")),
         **_per_layer("present", "R", "T", spec),
     }

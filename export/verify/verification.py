@@ -5,20 +5,18 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from export.checkpoint import Checkpoint
-from export.families.spec import ModelSpec
 from export.graphs import Precision
 from export.reference import ReferenceNetwork
-from export.tokenizer.marian import MarianTokenizers
+from export.sample import Framing, built_in_sentences
 from export.tokenizer.parity import ParityReport
 from export.tokenizer.parity import check_parity as check_tokenizers
-from export.verify.agreement import Agreement, AgreementLimits, corpus_sentences, measure_agreement
+from export.verify.agreement import Agreement, AgreementLimits, measure_agreement
 from export.verify.graph_pair import GraphPair
 from export.verify.parity import GraphParity, check_parity
 from export.verify.structure import GraphStructure, check_structure
 from service.errors import ExportError
-from service.package.manifest import GraphFiles, SourceLanguage, TargetLanguage
+from service.package.manifest import GraphFiles
 from service.package.package import GraphKind
-from service.package.tokenizer import SourceTokenizer
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,11 +25,8 @@ class Subject:
 
     folder: Path
     checkpoint: Checkpoint
-    spec: ModelSpec
     graphs: Mapping[Precision, GraphFiles]
-    tokenizers: MarianTokenizers
-    source: SourceLanguage
-    target: TargetLanguage
+    framing: Framing
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +52,7 @@ class Verification:
 
 def verify(subject: Subject, limits: AgreementLimits) -> Verification:
     """Checks structure, parity and agreement; float32 graphs must be there. Raises ExportError with every problem."""
-    spec = subject.spec
+    spec = subject.framing.spec
     structures = {
         path.name: check_structure(path, kind, precision, spec)
         for precision, files in subject.graphs.items()
@@ -68,6 +63,7 @@ def verify(subject: Subject, limits: AgreementLimits) -> Verification:
         for precision, files in subject.graphs.items()
     }
     reference = ReferenceNetwork(subject.checkpoint, spec)
+    sentences = subject.framing.frame(built_in_sentences("agreement"))
     verification = Verification(
         structures=structures,
         parities={
@@ -75,12 +71,12 @@ def verify(subject: Subject, limits: AgreementLimits) -> Verification:
             for precision, pair in pairs.items()
         },
         agreements={
-            precision: measure_agreement(pairs["fp32"], pair, _framed_corpus(subject), spec.positions.count - 1)
+            precision: measure_agreement(pairs["fp32"], pair, sentences, spec.positions.count - 1)
             for precision, pair in pairs.items()
             if precision != "fp32"
         },
         limits=limits,
-        tokenizers=check_tokenizers(subject.checkpoint.folder, subject.tokenizers),
+        tokenizers=check_tokenizers(subject.checkpoint.folder, subject.framing.tokenizers),
     )
     if verification.problems:
         raise ExportError("the exported package does not compute what the checkpoint does", verification.problems)
@@ -89,15 +85,3 @@ def verify(subject: Subject, limits: AgreementLimits) -> Verification:
 
 def _graph_paths(folder: Path, files: GraphFiles) -> dict[GraphKind, Path]:
     return {"encoder": folder / files.encoder, "decoder": folder / files.decoder}
-
-
-def _framed_corpus(subject: Subject) -> list[list[int]]:
-    """The built-in sentences as source ids, framed for one language pair and cut to the positions there are."""
-    spec, tokenizers = subject.spec, subject.tokenizers
-    tokenizer = SourceTokenizer.from_json(
-        tokenizers.source_json, tokenizers.source_vocabulary_size, tokenizers.source_special.unk
-    )
-    before = [*subject.target.source_prefix_ids, *subject.source.prefix_ids]
-    after = list(subject.source.suffix_ids)
-    room = spec.positions.count - len(before) - len(after)
-    return [[*before, *ids[:room], *after] for ids in tokenizer.encode_batch(corpus_sentences())]

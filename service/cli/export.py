@@ -21,6 +21,11 @@ _EXTRAS = {"torch": "parity"}
 @click.option("--precision", "precisions", multiple=True, type=_PRECISION, help="Graphs to write; all unless given.")
 @click.option("--default-precision", type=_PRECISION, help="What the service runs unless told otherwise.")
 @click.option("--weight-bits", type=click.Choice(["7", "8"]), help="Bits of int8 weights: 7 is faster, 8 closer.")
+@click.option(
+    "--sample",
+    type=click.File(encoding="utf-8"),
+    help="Sentences of the source language, one a line, to calibrate int8 on; some hundred are enough.",
+)
 @click.option("--licence", help="Licence of the weights, written into the manifest.")
 @click.option("--attribution", help="Whom to name for the weights, written into the manifest.")
 @click.option("--replace", "replace_output", is_flag=True, help="Replace an output folder that exists.")
@@ -34,6 +39,8 @@ def export(**options: Any) -> None:
         from export.run import export_checkpoint
 
         chosen = {name: value for name, value in options.items() if value not in (None, ())}
+        if "sample" in chosen:
+            chosen["sample"] = [line for line in chosen["sample"].read().splitlines() if line.strip()]
         if "weight_bits" in chosen:
             chosen["weight_bits"] = _weight_bits(chosen["weight_bits"])
         report = export_checkpoint(ExportOptions(**chosen))

@@ -46,6 +46,7 @@ class Engine:
                 f"package {manifest.name} has no {self.precision} graphs, only {', '.join(manifest.precisions)}"
             )
         self._dimensions = manifest.dimensions
+        self._num_banned = len(manifest.banned_ids)
         self._max_rows = max_rows
         self._encoder = open_session(package.graph("encoder", self.precision), options)
         decoder = open_session(package.graph("decoder", self.precision), options)
@@ -155,6 +156,7 @@ class Engine:
                 ids=np.empty((num_rows, num_best), np.int64),
                 probes=np.empty((num_rows, num_probes), np.float32),
                 log_normalizers=np.empty((num_rows, 1), np.float32),
+                banned_logits=np.empty((num_rows, self._num_banned), np.float32),
                 alignment=np.empty((num_rows, shape[3]), np.float32),
             )
             self._decoder.bind_input("k", np.array([num_best], np.int64))
@@ -162,6 +164,7 @@ class Engine:
             self._decoder.bind_output("top_ids", self._outputs.ids)
             self._decoder.bind_output("probe_log_probs", self._outputs.probes)
             self._decoder.bind_output("log_normalizer", self._outputs.log_normalizers)
+            self._decoder.bind_output("banned_logits", self._outputs.banned_logits)
             self._decoder.bind_output("alignment", self._outputs.alignment)
             self._output_shape = shape
         return self._outputs

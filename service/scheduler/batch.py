@@ -86,7 +86,9 @@ class RunningBatch:
         before = time.perf_counter()
         outputs = self._engine.step(inputs)
         self.engine_seconds = time.perf_counter() - before
-        scores = StepScores(outputs.log_probs, outputs.ids, outputs.probes, outputs.log_normalizers)
+        scores = StepScores(
+            outputs.log_probs, outputs.ids, outputs.probes, outputs.log_normalizers, outputs.banned_logits
+        )
         broken = np.asarray(~np.isfinite(outputs.log_probs[:, 0]))
         ended: list[Ended] = []
         going: list[tuple[SearchGroup, Selection]] = []

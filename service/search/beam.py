@@ -184,6 +184,8 @@ class BeamSearch(SearchGroup):
         count = 2 * self.width
         rows = self.rows[slots]
         log_probs, ids = step.log_probs[:, :count][rows], step.ids[:, :count][rows]
+        if not self._rules.renormalize:
+            log_probs += step.log_unbanned()[rows]
         for slot, member in self._special.items():
             if member.processor is None:
                 continue

@@ -157,7 +157,13 @@ class SearchGroup(ABC):
         member, row = self._special[slot], int(self.rows[slot, beam])
         if member.processor is None:
             return step.log_probs[row], step.ids[row]
-        scores = RowScores(step.log_probs[row], step.ids[row], step.probes[row], float(step.log_normalizers[row, 0]))
+        scores = RowScores(
+            log_probs=step.log_probs[row],
+            ids=step.ids[row],
+            probes=step.probes[row],
+            log_normalizer=float(step.log_normalizers[row, 0]),
+            log_unbanned=float(step.log_unbanned()[row, 0]),
+        )
         return member.processor.apply(member.prefixes[beam], member.touched[beam], scores)
 
     def _log_alignments(self, alignment: FloatArray) -> None:

@@ -22,12 +22,14 @@ class RowScores:
     """One row of a step: its best tokens, and the log-probabilities of the tokens it asked about.
 
     log_probs, ids: (k,) float32 / int64, descending. probes: (P,) float32 beside the ids of `touched`.
+    log_normalizer: what a logit is above its log-probability. log_unbanned: see StepScores.log_unbanned.
     """
 
     log_probs: FloatArray
     ids: IntArray
     probes: FloatArray
     log_normalizer: float
+    log_unbanned: float
 
 
 class ScoreProcessor:
@@ -82,28 +84,34 @@ class ScoreProcessor:
         if forced is not None:
             return _only(forced, len(row.ids))
         before = row.probes[: len(touched)].astype(np.float64)
-        after = self._penalised(prefix, touched, before, row.log_normalizer)
+        after = self._penalised(prefix, touched, before, row)
         banned = set(self._banned(prefix))
         after[[index for index, token in enumerate(touched) if token in banned]] = -np.inf
         is_untouched = ~np.isin(row.ids, touched)
         untouched = row.log_probs[is_untouched].astype(np.float64)
         log_probs = np.concatenate([untouched, after])
         ids = np.concatenate([row.ids[is_untouched], np.asarray(touched, np.int64)])
-        if self._rules.renormalize and touched:
+        if not self._rules.renormalize:
+            log_probs += row.log_unbanned
+        elif touched:
             log_probs -= _log_total(untouched, before, after)
         # Descending; equal values keep the lower id first, as a scan over the vocabulary would.
         order = np.lexsort((ids, -log_probs))
         return log_probs[order].astype(np.float32), ids[order]
 
     def _penalised(
-        self, prefix: Sequence[int], touched: Sequence[int], before: npt.NDArray[np.float64], log_normalizer: float
+        self, prefix: Sequence[int], touched: Sequence[int], before: npt.NDArray[np.float64], row: RowScores
     ) -> npt.NDArray[np.float64]:
-        """Applies the repetition penalty of CTRL (Keskar et al. 2019): positive scores divided, negative multiplied."""
+        """Applies the repetition penalty of CTRL (Keskar et al. 2019): positive scores divided, negative multiplied.
+
+        In beam search Hugging Face bans ids only after it has penalised log-probabilities, which therefore lack what
+        the banned ids take.
+        """
         penalty = self._options.repetition_penalty
         after = before.copy()
         if penalty == 1.0:
             return after
-        shift = log_normalizer if self._domain == "logits" else 0.0
+        shift = row.log_normalizer if self._domain == "logits" else row.log_unbanned
         scores = before + shift
         scores = np.where(scores > 0, scores / penalty, scores * penalty) - shift
         seen = np.isin(touched, np.asarray(prefix))

@@ -37,9 +37,19 @@ class StepScores:
     ids: (R, k) int64, their tokens.
     probes: (R, P) float32, log-probabilities of the tokens that were asked for.
     log_normalizers: (R, 1) float32; log-probability + this = the model's logit.
+    banned_logits: (R, B) float32, the model's logits of ids that have no probability here.
     """
 
     log_probs: FloatArray
     ids: IntArray
     probes: FloatArray
     log_normalizers: FloatArray
+    banned_logits: FloatArray
+
+    def log_unbanned(self) -> FloatArray:
+        """Returns (R, 1) float32, the log of what allowed ids share in a softmax over all, banned ones included.
+
+        Hugging Face bans after its softmax; its log-probabilities are ours plus this until they are normalised again.
+        """
+        odds = np.exp(self.banned_logits.astype(np.float64) - self.log_normalizers)
+        return np.asarray(-np.log1p(odds.sum(axis=1, keepdims=True)), np.float32)

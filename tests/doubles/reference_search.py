@@ -14,11 +14,16 @@ from tests.doubles.scripted_engine import log_softmax
 Logits = Callable[[Sequence[int]], np.ndarray]
 
 
-def search(logits: Logits, options: DecodingOptions, rules: DecodingRules, forced_first_id: int | None = None):
-    """Returns [(token ids, score)], best first; `logits` maps a prefix (start token included) to (V,) scores."""
+def search(
+    logits: Logits, options: DecodingOptions, rules: DecodingRules, forced_first_id: int | None = None, banned=-np.inf
+):
+    """Returns [(token ids, score)], best first; `logits` maps a prefix (start token included) to (V,) scores.
+
+    banned: the logit that the start token, which is never generated, has in the checkpoint.
+    """
     if options.beam_size == 1:
         return _greedy(logits, options, rules, forced_first_id)
-    return _beam(logits, options, rules, forced_first_id)
+    return _beam(logits, options, rules, forced_first_id, banned)
 
 
 def processed(scores, prefix, options, rules, forced_first_id):
@@ -28,6 +33,8 @@ def processed(scores, prefix, options, rules, forced_first_id):
         for token in set(prefix):
             value = scores[token]
             scores[token] = value / options.repetition_penalty if value > 0 else value * options.repetition_penalty
+    if options.beam_size > 1:
+        scores[rules.start_id] = -np.inf
     size = options.no_repeat_ngram_size
     if size:
         seen = [tuple(prefix[i : i + size]) for i in range(len(prefix) - size + 1)]
@@ -58,14 +65,17 @@ def _greedy(logits, options, rules, forced_first_id):
             return [(prefix[1:], score)]
 
 
-def _beam(logits, options, rules, forced_first_id):
+def _beam(logits, options, rules, forced_first_id, banned):
     width, penalty = options.beam_size, options.length_penalty
     running = [([rules.start_id], 0.0)]
     finished = []
     for length in range(1, options.max_new_tokens + 1):
         candidates = []
         for prefix, score in running:
-            scores = processed(log_softmax(logits(prefix)), prefix, options, rules, forced_first_id)
+            # Banned ids take part in the softmax and are banned after the penalties.
+            everything = logits(prefix).copy()
+            everything[rules.start_id] = banned
+            scores = processed(log_softmax(everything), prefix, options, rules, forced_first_id)
             candidates += [([*prefix, token], score + value) for token, value in enumerate(scores) if value > -1e8]
         candidates.sort(key=lambda candidate: -candidate[1])
         candidates = candidates[: 2 * width]

@@ -29,6 +29,11 @@ def next_logits(source: Sequence[int], prefix: Sequence[int]) -> Scores:
     return logits
 
 
+def banned_logit(source: Sequence[int]) -> float:
+    """Returns what the model would give START_ID if it were not banned."""
+    return 0.5 * (sum(source) % 7) - 1.0
+
+
 def log_softmax(logits: npt.NDArray[np.floating]) -> Scores:
     """Returns normalised log-probabilities in float32, computed in float64."""
     wide = logits.astype(np.float64)
@@ -87,6 +92,7 @@ class ScriptedEngine:
         ids = np.empty((rows, count), np.int64)
         normalizers = np.empty((rows, 1), np.float32)
         probes = np.empty(inputs.probes.shape, np.float32)
+        banned = np.empty((rows, 1), np.float32)
         alignment = np.zeros((rows, max(map(len, self._memories))), np.float32)
         for row in range(rows):
             source = self._memories[inputs.memories[row]]
@@ -96,8 +102,9 @@ class ScriptedEngine:
             log_probs[row] = scores[ids[row]] if source not in self.broken_sources else np.nan
             probes[row] = scores[inputs.probes[row]]
             normalizers[row] = logits[EOS_ID] - scores[EOS_ID]
+            banned[row] = banned_logit(source)
             alignment[row, inputs.positions[row] % len(source)] = 1.0
-        return StepOutputs(log_probs, ids, probes, normalizers, alignment)
+        return StepOutputs(log_probs, ids, probes, normalizers, banned, alignment)
 
     def _fail_if_asked(self) -> None:
         if self.fail_next:

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from export.verify.agreement import Agreement, AgreementLimits, corpus_sentences, divergence, measure_agreement
+from export.sample import built_in_sentences
+from export.verify.agreement import Agreement, AgreementLimits, divergence, measure_agreement
 
 
 def test_divergence_is_zero_of_equals_and_by_definition_otherwise():
@@ -33,6 +34,6 @@ def test_every_limit_that_is_not_kept_is_a_problem(top1, mean, broken):
 
 
 def test_the_corpus_is_a_hundred_different_sentences():
-    sentences = corpus_sentences()
+    sentences = built_in_sentences("agreement")
     assert len(sentences) == len(set(sentences)) == 100
     assert all(sentence == sentence.strip() for sentence in sentences)

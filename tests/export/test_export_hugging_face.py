@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from export.graphs import write_graphs
+from export.graphs import GraphPlan, write_graphs
 from export.network import NetworkWeights
 from export.reading import read_checkpoint
 from export.reference import ReferenceNetwork
@@ -38,7 +38,8 @@ def test_the_reference_gives_the_recorded_distributions(recorded):
 
 def test_the_graphs_give_the_recorded_distributions(recorded, tmp_path):
     read, sources, recorded_rows = recorded
-    files = write_graphs(tmp_path, read.spec, NetworkWeights(read.checkpoint, read.spec), ("fp32",), 7)["fp32"]
+    plan = GraphPlan(("fp32",), weight_bits=7, calibrate=None)
+    files = write_graphs(tmp_path, read.spec, NetworkWeights(read.checkpoint, read.spec), plan).files["fp32"]
     pair = GraphPair(tmp_path / files.encoder, tmp_path / files.decoder, read.spec)
     batch = pair.batch([sources[rows.source] for rows in recorded_rows])
     for log_probs, rows in zip(

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from export.families.spec import NormKeys
-from export.graphs import write_graphs
+from export.graphs import GraphPlan, write_graphs
 from export.network import NetworkWeights
 from export.options import ExportOptions
 from export.reading import read_checkpoint
@@ -35,7 +35,8 @@ NETWORKS = {
 
 def graphs_of(folder, read, precisions=("fp32",), bits=7):
     folder.mkdir(exist_ok=True)
-    files = write_graphs(folder, read.spec, NetworkWeights(read.checkpoint, read.spec), precisions, bits)
+    plan = GraphPlan(precisions, bits, calibrate=None)
+    files = write_graphs(folder, read.spec, NetworkWeights(read.checkpoint, read.spec), plan).files
     return {name: GraphPair(folder / pair.encoder, folder / pair.decoder, read.spec) for name, pair in files.items()}
 
 

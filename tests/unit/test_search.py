@@ -12,7 +12,7 @@ from service.search.hypothesis import StopReason
 from service.search.options import DecodingOptions
 from service.search.rules import DecodingRules
 from tests.doubles.reference_search import search
-from tests.doubles.scripted_engine import EOS_ID, START_ID, ScriptedEngine, next_logits
+from tests.doubles.scripted_engine import EOS_ID, START_ID, ScriptedEngine, banned_logit, next_logits
 
 RULES = DecodingRules(START_ID, EOS_ID, forced_eos_id=EOS_ID, renormalize=True)
 SOURCES = [tuple(range(1, 2 + n)) for n in range(6)] + [(3, 3, n) for n in range(6)]
@@ -38,9 +38,11 @@ def run(sources, options, rules=RULES, forced_first_id=None, engine=None):
 
 def assert_equals_reference(options, rules=RULES, forced_first_id=None):
     for source, hypotheses in zip(SOURCES, run(SOURCES, options, rules, forced_first_id), strict=True):
-        expected = search(lambda prefix, s=source: next_logits(s, prefix), options, rules, forced_first_id)
+        expected = search(
+            lambda prefix, s=source: next_logits(s, prefix), options, rules, forced_first_id, banned_logit(source)
+        )
         assert [list(one.token_ids) for one in hypotheses] == [tokens for tokens, _ in expected]
-        if rules.renormalize:
+        if rules.renormalize or options.beam_size > 1:
             np.testing.assert_allclose(
                 [one.score for one in hypotheses], [score for _, score in expected], rtol=2e-5, atol=2e-5
             )

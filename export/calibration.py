@@ -1,0 +1,102 @@
+"""Constant activation scales for int8: what ranges the float32 graphs' linear layers see on sample text.
+
+A constant scale saves the reductions that a scale per row needs, and keeps rows apart just as well. It rounds more
+coarsely where a layer's rows differ much in size; such layers keep a scale per row.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import onnxruntime
+from numpy.typing import NDArray
+from onnx import TensorProto, helper
+
+from export.families.spec import ModelSpec
+from export.graph.quantized_linear import ACTIVATION_LIMIT, ActivationScale
+from export.graphs import LinearInputs
+from export.verify.graph_pair import Arrays, GraphPair, Ids
+from service.package.manifest import GraphFiles
+
+# Values a little beyond those of the sample are still held; far ones are held as the largest.
+_MARGIN = 1.1
+# How much coarser a constant scale may round than scales per row do on average.
+_COARSEST = 4.0
+_SENTENCES_AT_ONCE = 20
+_LONGEST_TRANSLATION = 96
+
+
+@dataclass(slots=True)
+class _Range:
+    """What a layer's rows were: lowest and highest value, and the sum of squares of their largest magnitudes."""
+
+    low: float = 0.0
+    high: float = 0.0
+    peak_squares: float = 0.0
+    num_rows: int = 0
+
+    def add(self, rows: NDArray[np.float32]) -> None:
+        self.low, self.high = min(self.low, float(rows.min())), max(self.high, float(rows.max()))
+        peaks = np.abs(rows).max(axis=1).astype(np.float64)
+        self.peak_squares += float((peaks**2).sum())
+        self.num_rows += len(rows)
+
+    def scale(self) -> ActivationScale | None:
+        """A constant scale, or None where one per row would round much more finely."""
+        scale = ActivationScale.of_range(self.low * _MARGIN, self.high * _MARGIN)
+        step_by_row = (self.peak_squares / self.num_rows) ** 0.5 / ACTIVATION_LIMIT
+        return scale if float(scale.step) <= _COARSEST * step_by_row else None
+
+
+class _ObservedPair(GraphPair):
+    """The float32 graphs, watched at the inputs of their linear layers."""
+
+    def __init__(self, encoder: Path, decoder: Path, spec: ModelSpec, inputs: LinearInputs) -> None:
+        super().__init__(encoder, decoder, spec)
+        self._paths = {kind: {value: path for path, value in values.items()} for kind, values in inputs.items()}
+        self.ranges = {path: _Range() for values in inputs.values() for path in values}
+
+    def _run(self, session: onnxruntime.InferenceSession, feeds: Mapping[str, NDArray[Any]]) -> Arrays:
+        results = super()._run(session, feeds)
+        is_encoder = "ids" in feeds
+        paths = self._paths["encoder" if is_encoder else "decoder"]
+        real = np.arange(feeds["ids"].shape[1])[None, :] < feeds["lengths"][:, None] if is_encoder else None
+        for value, path in paths.items():
+            rows = results.pop(value)
+            rows = rows.reshape(-1, rows.shape[-1])
+            self.ranges[path].add(rows if real is None else rows[real.reshape(-1)])
+        return results
+
+
+def calibrate(
+    folder: Path, graphs: GraphFiles, spec: ModelSpec, inputs: LinearInputs, sources: Ids
+) -> dict[str, ActivationScale]:
+    """Translates source ids (special ids included) greedily in float32; returns the constant scales worth having."""
+    watched = {
+        kind: _watched(folder / name, inputs[kind])
+        for kind, name in (("encoder", graphs.encoder), ("decoder", graphs.decoder))
+    }
+    try:
+        pair = _ObservedPair(watched["encoder"], watched["decoder"], spec, inputs)
+        ordered = sorted(sources, key=len)
+        limit = min(_LONGEST_TRANSLATION, spec.positions.count - 1)
+        for start in range(0, len(ordered), _SENTENCES_AT_ONCE):
+            pair.greedy(ordered[start : start + _SENTENCES_AT_ONCE], limit)
+    finally:
+        for path in watched.values():
+            path.unlink()
+    scales = {path: found.scale() for path, found in pair.ranges.items()}
+    return {path: scale for path, scale in scales.items() if scale is not None}
+
+
+def _watched(graph: Path, inputs: Mapping[str, str]) -> Path:
+    """Writes a copy of a graph that also gives out what its linear layers read; beside it, for the weight file."""
+    model = onnx.load(graph, load_external_data=False)
+    for value in inputs.values():
+        model.graph.output.append(helper.make_tensor_value_info(value, TensorProto.FLOAT, None))
+    path = graph.with_name(f".watched.{graph.name}")
+    path.write_bytes(model.SerializeToString(deterministic=True))
+    return path
