@@ -1,0 +1,37 @@
+"""Verso's own decoding of token ids: engine, scheduler and search as they serve, all sources in company."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from service.engine.options import EngineOptions
+from service.scheduler.options import SchedulerOptions
+from service.scheduler.sequence import Sequence as DecodeSequence
+from service.scheduler.sequence import Submission
+from service.scheduler.stats import NullSink
+from service.search.group import SearchTask
+from service.search.hypothesis import Hypothesis
+from service.search.options import DecodingOptions
+from service.translation.model import LoadedModel
+
+DECODE_SECONDS = 600.0
+
+
+def decode(
+    package_folder: Path, precision: str, source_ids: Sequence[Sequence[int]], options: Sequence[DecodingOptions]
+) -> list[tuple[Hypothesis, ...]]:
+    """Decodes every source (special tokens included) with its own options; returns hypotheses best first."""
+    engine_options = EngineOptions(precision=precision, num_threads=1, provider="cpu")
+    model = LoadedModel(package_folder, engine_options, SchedulerOptions(), NullSink())
+    try:
+        submission = Submission(
+            [
+                DecodeSequence(np.array(ids, np.int64), SearchTask(one, None, len(ids), with_alignment=False))
+                for ids, one in zip(source_ids, options, strict=True)
+            ]
+        )
+        model.loop.inbox.submit(submission)
+        return [result.hypotheses for result in submission.future.result(timeout=DECODE_SECONDS)]
+    finally:
+        model.close(drain_seconds=1.0)
