@@ -7,9 +7,10 @@ import pytest
 
 ARRAY_ROOMS = ("service/search/", "service/engine/")
 ARRAY = re.compile(r"ndarray|NDArray|Array\b|Ids\b|Logits\b|OrtValue")
-# (R, V) or [S, L] in the dimension letters of docs/architecture.md, or (count,) with a word for a length of its own.
+# (R, V) or [S, L] in the letters of docs/architecture.md; (n, c) or (count,) for lengths of the function's own.
 SHAPE = re.compile(
-    r"[(\[](?:[\w+*/ -]+, ?)*(?:[\w+*/ -]*\b(?:[SLRKTVHDEP]|k)\b[\w+*/ -]*)(?:, ?[\w+*/ -]+)*,?[)\]]|\([\w+]+,\)"
+    r"[(\[](?:[\w+*/ -]+, ?)*(?:[\w+*/ -]*\b(?:[SLRKTVHDEP]|k)\b[\w+*/ -]*)(?:, ?[\w+*/ -]+)*,?[)\]]"
+    r"|\(\w(?:, \w)+\)|\([\w+]+,\)"
 )
 # Arrays of any shape, and the same arrays as a documented function's.
 ELSEWHERE = re.compile(r"\bshapes?\b|\bsee [A-Z]\w+\.\w+")
@@ -125,6 +126,7 @@ def test_the_rules_see_an_array_without_a_shape(code):
         "def f(x: NDArray[float32]) -> None:\n    '''Adds one to x (R, V).'''",
         "def f(x: NDArray[float32]) -> None:\n    '''Copies ids [S, L] int64.'''",
         "def f(x: NDArray[float32]) -> None:\n    '''Reorders rows (R,).'''",
+        "def f(x: NDArray[int64]) -> None:\n    '''Takes order (n, c).'''",
         "def f(x: int) -> None: ...",
         "def _f(x: np.ndarray) -> None: ...",
         "class A:\n    '''Keeps ids (R,).'''\n    def f(self, ids: np.ndarray) -> None: ...",

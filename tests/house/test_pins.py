@@ -67,6 +67,11 @@ def test_constraints_are_versions_and_nothing_else(root):
     assert [line for path in files for line in unusual_pins(path.read_text(encoding="utf-8"))] == []
 
 
+def test_nothing_is_pinned_twice(root):
+    names = [name for path in root.glob("constraints*.txt") for name in sorted(pinned(root, path.name))]
+    assert sorted(names) == sorted(set(names))
+
+
 def test_everything_declared_is_pinned(root, project):
     ordinary = pinned(root, "constraints.txt")
     usual = [name for extra, names in project.items() if extra not in ("gpu", "parity") for name in names]
