@@ -21,8 +21,6 @@ from export.graphs import LinearInputs
 from export.verify.graph_pair import Arrays, GraphPair, Ids
 from service.package.manifest import GraphFiles
 
-# Values a little beyond those of the sample are still held; far ones are held as the largest.
-_MARGIN = 1.1
 # How much coarser a constant scale may round than scales per row do on average.
 _COARSEST = 4.0
 _SENTENCES_AT_ONCE = 20
@@ -45,8 +43,11 @@ class _Range:
         self.num_rows += len(rows)
 
     def scale(self) -> ActivationScale | None:
-        """A constant scale, or None where one per row would round much more finely."""
-        scale = ActivationScale.of_range(self.low * _MARGIN, self.high * _MARGIN)
+        """A constant scale, or None where one per row would round much more finely.
+
+        It holds just what was seen: room to spare rounds everything more coarsely for the sake of a few values.
+        """
+        scale = ActivationScale.of_range(self.low, self.high)
         step_by_row = (self.peak_squares / self.num_rows) ** 0.5 / ACTIVATION_LIMIT
         return scale if float(scale.step) <= _COARSEST * step_by_row else None
 
