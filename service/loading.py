@@ -16,6 +16,7 @@ def open_models(settings: Settings, sink: StatsSink) -> Registry:
     engine = EngineOptions(
         precision=settings.precision,
         num_threads=settings.threads,
+        num_decode_threads=settings.decode_threads,
         provider=settings.provider,
         spin_microseconds=settings.spin_microseconds,
     )

@@ -53,10 +53,20 @@ class Settings(BaseSettings):
     threads: int | None = setting(
         "Models",
         None,
-        "Threads of a model's graph runs; `auto` takes what the processor quota of the container allows. More than the "
-        "quota makes every step slower.",
+        "Threads of one graph run; `auto` takes one for each 256 of the model's width, at most the processors that "
+        "affinity and the container's quota leave. More shortens the steps of wide models and wastes time on narrow "
+        "ones.",
         ge=1,
         le=1024,
+    )
+    decode_threads: int | None = setting(
+        "Models",
+        None,
+        "Steps of a model that run at once, each over a batch of its own; `auto` takes the processors divided by "
+        "`threads`. They share the weights. More raises throughput until threads times decode threads exceed the "
+        "processors.",
+        ge=1,
+        le=256,
     )
     spin_microseconds: int = setting(
         "Models",
@@ -215,7 +225,7 @@ class Settings(BaseSettings):
         parts = [part.split(",") if isinstance(part, str) else [part] for part in given]
         return tuple(part for listed in parts for part in listed if part != "")
 
-    @field_validator("threads", "precision", mode="before")
+    @field_validator("threads", "decode_threads", "precision", mode="before")
     @classmethod
     def _read_auto(cls, value: object) -> object:
         return None if value == "auto" else value

@@ -13,7 +13,16 @@ from service.settings_page import default_text
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-ENGINE_SETTINGS = ("models", "precision", "provider", "threads", "spin_microseconds", "max_rows", "max_tokens")
+ENGINE_SETTINGS = (
+    "models",
+    "precision",
+    "provider",
+    "threads",
+    "decode_threads",
+    "spin_microseconds",
+    "max_rows",
+    "max_tokens",
+)
 
 
 def setting_options(names: Iterable[str]) -> Callable[[F], F]:

@@ -3,6 +3,7 @@
 The decoder graph's contract is docs/model-packages.md. One thread uses an engine; nothing here locks.
 """
 
+import copy
 from collections.abc import Sequence
 from itertools import groupby
 
@@ -14,7 +15,8 @@ from service.engine.binding import Binding
 from service.engine.kv_cache import KVCache
 from service.engine.memory import MemoryPool
 from service.engine.options import EngineOptions
-from service.engine.sessions import num_threads, open_session
+from service.engine.sessions import open_session
+from service.engine.threads import decode_threads, threads_of_run, usable_cpus
 from service.errors import EngineError
 from service.package.package import ModelPackage
 
@@ -48,14 +50,28 @@ class Engine:
         self._dimensions = manifest.dimensions
         self._num_banned = len(manifest.banned_ids)
         self._max_rows = max_rows
-        self._encoder = open_session(package.graph("encoder", self.precision), options)
-        decoder = open_session(package.graph("decoder", self.precision), options)
-        self.provider = decoder.get_providers()[0]
-        self.num_threads = num_threads(options)
-        self._decoder = Binding(decoder)
+        cpus = usable_cpus()
+        self.num_threads = threads_of_run(options.num_threads, self._dimensions.model_width, cpus)
+        self.num_decode_threads = decode_threads(options.num_decode_threads, self.num_threads, cpus)
+        self._encoder = open_session(package.graph("encoder", self.precision), options, self.num_threads)
+        self._session = open_session(package.graph("decoder", self.precision), options, self.num_threads)
+        self.provider = self._session.get_providers()[0]
         self._memory_names = [
             f"cross_{kind}.{layer}" for layer in range(self._dimensions.decoder_layers) for kind in "kv"
         ]
+        self._start()
+
+    def twin(self) -> "Engine":
+        """Returns another engine over the same graphs, with rows and memories of its own.
+
+        Both may run at the same time: ONNX Runtime's sessions allow that, their bindings do not.
+        """
+        other = copy.copy(self)
+        other._start()
+        return other
+
+    def _start(self) -> None:
+        self._decoder = Binding(self._session)
         # What the decoder's binding was last made for, so that a step binds only what has changed.
         self._bound_layout: tuple[int, int, int] | None = None
         self._bound_grid: tuple[int, bytes] | None = None

@@ -11,12 +11,14 @@ class EngineOptions:
     """Chosen once, when a model is loaded.
 
     precision: one of the package's; None takes the package's default.
-    num_threads: of each graph's thread pool; None takes the CPUs this process may use.
+    num_threads: of each graph run; None chooses by the model's width and the CPUs this process may use.
+    num_decode_threads: steps that run at once, each over a batch of its own; None uses the CPUs that are left.
     provider: "auto" is the CPU; "cuda" fails unless ONNX Runtime really runs there.
     spin_microseconds: how long pool threads wait actively for the next operator before they sleep.
     """
 
     precision: str | None = None
     num_threads: int | None = None
+    num_decode_threads: int | None = None
     provider: Provider = "auto"
     spin_microseconds: int = 200

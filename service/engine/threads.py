@@ -8,6 +8,19 @@ import math
 import os
 from pathlib import Path
 
+# Narrower graphs lose more by waiting for each other's threads than they gain.
+_WIDTH_PER_THREAD = 256
+
+
+def threads_of_run(num_threads: int | None, model_width: int, cpus: int) -> int:
+    """Returns the threads of one graph run: as asked, or one for each 256 of the model's width, at most the CPUs."""
+    return num_threads or max(1, min(cpus, model_width // _WIDTH_PER_THREAD))
+
+
+def decode_threads(num_decode_threads: int | None, threads_of_each: int, cpus: int) -> int:
+    """Returns how many steps may run at once: as asked, or as many as the CPUs carry."""
+    return num_decode_threads or max(1, cpus // threads_of_each)
+
 
 def usable_cpus(root: Path = Path("/")) -> int:
     """Returns the CPUs to plan for, at least 1; `root` is where /proc and /sys are looked up."""

@@ -41,6 +41,8 @@ class Inbox:
         self._closed = False
         self.waiting_sequences = 0
         self.waiting_tokens = 0
+        # Of sequences that were submitted and have not ended.
+        self.open_tokens = 0
         # Sequences ended per second of late; written by the decode thread, 0 before it has ended any.
         self.drain_rate = 0.0
 
@@ -60,6 +62,7 @@ class Inbox:
                 raise QueueFullError("too much is waiting for this model", self._retry_seconds())
             self.waiting_sequences += count
             self.waiting_tokens += tokens
+            self.open_tokens += tokens
             self._messages.put(Message(Action.SUBMIT, submission))
 
     def cancel(self, submission: Submission) -> None:
@@ -81,6 +84,11 @@ class Inbox:
         with self._lock:
             self.waiting_sequences -= sequences
             self.waiting_tokens -= tokens
+
+    def ended(self, tokens: int) -> None:
+        """Says that a sequence has ended, with its tokens; called by the decode thread."""
+        with self._lock:
+            self.open_tokens -= tokens
 
     @property
     def closed(self) -> bool:

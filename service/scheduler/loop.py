@@ -193,6 +193,7 @@ class DecodeLoop:
 
     def _ended(self, sequence: Sequence, result: SequenceResult | None) -> None:
         self._rate_count += 1
+        self.inbox.ended(sequence.num_tokens)
         if sequence.submission.ended:
             self._open.pop(sequence.submission, None)
         if result is None:

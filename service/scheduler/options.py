@@ -1,13 +1,13 @@
 """How much a model works on at once, and how much may wait."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)
 class SchedulerOptions:
-    """Budgets of one model's running batch and queue.
+    """Budgets of one model's running batches and queue. There is one batch for each decode thread.
 
-    max_rows: decoder rows; a sequence takes as many as its beam is wide.
+    max_rows: decoder rows of a batch; a sequence takes as many as its beam is wide.
     max_tokens: running sources times the padded length of the longest, which bounds cross-attention's memory.
     max_encode_tokens: padded source tokens encoded between two steps while others are decoding; bounds how long
         running rows wait for those that join.
@@ -22,3 +22,12 @@ class SchedulerOptions:
     max_kept_tokens: int = 200_000
     max_waiting_sequences: int = 10_000
     max_waiting_tokens: int = 1_000_000
+
+    def divided(self, count: int) -> "SchedulerOptions":
+        """Returns the bounds of one of `count` decode threads: what waits and what is kept is shared out among them."""
+        return replace(
+            self,
+            max_kept_tokens=self.max_kept_tokens // count,
+            max_waiting_sequences=max(1, self.max_waiting_sequences // count),
+            max_waiting_tokens=max(1, self.max_waiting_tokens // count),
+        )

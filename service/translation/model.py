@@ -7,10 +7,11 @@ from service.engine.engine import Engine
 from service.engine.options import EngineOptions
 from service.errors import EngineError
 from service.package.package import ModelPackage
-from service.scheduler.loop import DecodeLoop, DecodeThread
+from service.scheduler.loop import DecodeLoop
 from service.scheduler.options import SchedulerOptions
+from service.scheduler.pool import DecodePool, Dispatch
 from service.scheduler.sequence import Sequence as DecodeSequence
-from service.scheduler.sequence import SequenceResult, Submission
+from service.scheduler.sequence import SequenceResult
 from service.scheduler.stats import StatsSink
 from service.search.group import SearchTask
 from service.search.options import DecodingOptions
@@ -32,7 +33,8 @@ class LoadedModel:
         manifest = self.package.manifest
         engine = Engine(self.package, engine_options, limits.max_rows)
         self.name, self.revision = manifest.name, manifest.origin.weights_sha256[:12]
-        self.precision, self.provider, self.num_threads = engine.precision, engine.provider, engine.num_threads
+        self.precision, self.provider = engine.precision, engine.provider
+        self.num_threads, self.num_decode_threads = engine.num_threads, engine.num_decode_threads
         self.pairs = manifest.languages.pairs
         self.defaults = default_options(self.package, limits.max_rows)
         rules = DecodingRules(
@@ -41,20 +43,21 @@ class LoadedModel:
             forced_eos_id=manifest.generation.forced_eos_id,
             renormalize=manifest.generation.renormalize,
         )
-        self.loop = DecodeLoop(engine, rules, limits, sink)
-        self._thread = DecodeThread(self.loop, self.name)
+        engines = [engine, *(engine.twin() for _ in range(1, engine.num_decode_threads))]
+        own = limits.divided(len(engines))
+        self.pool = DecodePool([DecodeLoop(one, rules, own, sink) for one in engines], self.name)
         self._is_warm = False
 
     @property
     def ready(self) -> bool:
-        """Whether a translation has worked, the decode thread lives, and the last step did not fail."""
-        return self._is_warm and self.loop.healthy and self._thread.alive
+        """Whether a translation has worked, the decode threads live, and their last steps did not fail."""
+        return self._is_warm and self.pool.healthy
 
     def prepare(self, text: str, source: str, target: str) -> PreparedDocument:
         """Prepares one document for a pair of the package; see preparation.prepare."""
         return prepare(text, source, self.package, SourceTemplate.of(self.package.manifest, source, target))
 
-    def submission(
+    def dispatch(
         self,
         documents: Sequence[PreparedDocument],
         target: str,
@@ -62,20 +65,23 @@ class LoadedModel:
         *,
         deadline: float | None,
         with_alignments: bool,
-    ) -> Submission:
-        """Returns the sequences of all segments, ready for the inbox; `deadline` is of time.monotonic."""
+    ) -> Dispatch:
+        """Hands the sequences of all segments to the decode threads; `deadline` is of time.monotonic.
+
+        Raises QueueFullError or ShuttingDownError.
+        """
         forced_first_id = self.package.manifest.languages.targets[target].forced_first_id
         sequences = [
             DecodeSequence(part.source_ids, SearchTask(options, forced_first_id, len(part.source_ids), with_alignments))
             for document in documents
             for part in document.segments
         ]
-        return Submission(sequences, deadline)
+        return self.pool.dispatch(sequences, deadline)
 
     def complete(
         self, documents: Sequence[PreparedDocument], results: Sequence[SequenceResult], target: str
     ) -> tuple[Translation, ...]:
-        """Turns the results of `submission` into one translation a document."""
+        """Turns the results of a dispatch into one translation a document."""
         translations = []
         start = 0
         for document in documents:
@@ -89,17 +95,16 @@ class LoadedModel:
         source, target = self.pairs[0]
         document = self.prepare(_WARM_UP_TEXT, source, target)
         options = DecodingOptions(beam_size=min(2, self.defaults.beam_size), max_new_tokens=8)
-        submission = self.submission([document], target, options, deadline=None, with_alignments=False)
-        self.loop.inbox.submit(submission)
-        results = submission.future.result(timeout=_WARM_UP_SECONDS)
+        dispatch = self.dispatch([document], target, options, deadline=None, with_alignments=False)
+        results = dispatch.gather([future.result(timeout=_WARM_UP_SECONDS) for future in dispatch.futures])
         if not self.complete([document], results, target)[0].text:
             raise EngineError(f"model {self.name} translated its warm-up text to nothing")
         self._is_warm = True
 
     def close(self, drain_seconds: float) -> None:
-        """Finishes within `drain_seconds` what is in hand, and ends the decode thread."""
+        """Finishes within `drain_seconds` what is in hand, and ends the decode threads."""
         self._is_warm = False
-        self._thread.close(drain_seconds)
+        self.pool.close(drain_seconds)
 
 
 def default_options(package: ModelPackage, max_rows: int) -> DecodingOptions:

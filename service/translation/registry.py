@@ -77,7 +77,7 @@ class Registry:
 
     def load_gauges(self) -> QueueGauges:
         """Counts what waits and runs; the numbers of different threads need not be of one instant."""
-        loops = [model.loop for model in self._models]
+        loops = [loop for model in self._models for loop in model.pool.loops]
         return QueueGauges(
             waiting_sequences=sum(loop.inbox.waiting_sequences for loop in loops),
             waiting_tokens=sum(loop.inbox.waiting_tokens for loop in loops),

@@ -1,6 +1,6 @@
 """Translating a request: find the model, prepare, decode, complete.
 
-Callers may be coroutines or plain threads; both share the decode thread of the model.
+Nothing here blocks the event loop: long texts are prepared and put together in worker threads.
 """
 
 import asyncio
@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from service.errors import InvalidOptionError
-from service.scheduler.sequence import SequenceResult, Submission
+from service.scheduler.pool import Dispatch
+from service.scheduler.sequence import SequenceResult
 from service.search.hypothesis import StopReason
 from service.search.options import DecodingOptions, resolve
 from service.translation.preparation import PreparedDocument
@@ -22,12 +23,24 @@ _INLINE_CHARACTERS = 2_000
 
 @dataclass(frozen=True, slots=True)
 class _Work:
-    """A request on its way: where it goes, its prepared documents, and their submission."""
+    """A request prepared: where it goes, its documents, and when it must be done (time.monotonic)."""
 
     route: Route
+    request: TranslationRequest
+    options: DecodingOptions
     documents: tuple[PreparedDocument, ...]
-    submission: Submission
+    deadline: float | None
     preparation_seconds: float
+
+    def dispatch(self) -> Dispatch:
+        """Hands its sequences to the model."""
+        return self.route.model.dispatch(
+            self.documents,
+            self.route.target,
+            self.options,
+            deadline=self.deadline,
+            with_alignments=self.request.with_alignments,
+        )
 
 
 class Translator:
@@ -43,25 +56,14 @@ class Translator:
         """
         is_small = sum(map(len, request.texts)) <= _INLINE_CHARACTERS
         work = self._prepare(request) if is_small else await asyncio.to_thread(self._prepare, request)
-        inbox = work.route.model.loop.inbox
-        inbox.submit(work.submission)
+        dispatch = work.dispatch()
         try:
-            results = await asyncio.wrap_future(work.submission.future)
-        except asyncio.CancelledError:
-            inbox.cancel(work.submission)
+            results = dispatch.gather(await asyncio.gather(*map(asyncio.wrap_future, dispatch.futures)))
+        except BaseException:
+            # Whether the caller went away or a share failed: what is left of it is wanted by nobody.
+            dispatch.cancel()
             raise
         return _complete(work, results) if is_small else await asyncio.to_thread(_complete, work, results)
-
-    def translate_blocking(self, request: TranslationRequest) -> TranslationResult:
-        """Does the same from a thread without an event loop; an interrupt gives the work up."""
-        work = self._prepare(request)
-        inbox = work.route.model.loop.inbox
-        inbox.submit(work.submission)
-        try:
-            return _complete(work, work.submission.future.result())
-        except KeyboardInterrupt:
-            inbox.cancel(work.submission)
-            raise
 
     def _prepare(self, request: TranslationRequest) -> _Work:
         started = time.monotonic()
@@ -69,10 +71,7 @@ class Translator:
         options = _options(request, route.model.defaults)
         documents = tuple(route.model.prepare(text, route.source, route.target) for text in request.texts)
         deadline = None if request.deadline_seconds is None else started + request.deadline_seconds
-        submission = route.model.submission(
-            documents, route.target, options, deadline=deadline, with_alignments=request.with_alignments
-        )
-        return _Work(route, documents, submission, time.monotonic() - started)
+        return _Work(route, request, options, documents, deadline, time.monotonic() - started)
 
 
 def _options(request: TranslationRequest, defaults: DecodingOptions) -> DecodingOptions:
@@ -95,7 +94,7 @@ def _complete(work: _Work, results: Sequence[SequenceResult]) -> TranslationResu
         model=work.route.model.name,
         source=work.route.source,
         target=work.route.target,
-        num_source_tokens=sum(len(sequence.source_ids) for sequence in work.submission.sequences),
+        num_source_tokens=sum(len(part.source_ids) for document in work.documents for part in document.segments),
         num_target_tokens=sum(len(hypothesis.token_ids) for hypothesis in best),
         num_length_stops=sum(hypothesis.stop_reason is StopReason.LENGTH for hypothesis in best),
         timings=Timings(

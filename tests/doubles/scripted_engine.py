@@ -47,7 +47,7 @@ class ScriptedEngine:
     fail_next: the next encode or step raises. broken_sources: sources (as tuples) whose rows give NaN.
     """
 
-    def __init__(self, max_rows: int = 64, max_length: int = 64) -> None:
+    def __init__(self, max_rows: int = 256, max_length: int = 64) -> None:
         self._shape = (max_rows, max_length)
         self.fail_next = False
         self.broken_sources: set[tuple[int, ...]] = set()

@@ -8,7 +8,6 @@ import numpy as np
 from service.engine.options import EngineOptions
 from service.scheduler.options import SchedulerOptions
 from service.scheduler.sequence import Sequence as DecodeSequence
-from service.scheduler.sequence import Submission
 from service.scheduler.stats import NullSink
 from service.search.group import SearchTask
 from service.search.hypothesis import Hypothesis
@@ -25,13 +24,14 @@ def decode(
     engine_options = EngineOptions(precision=precision, num_threads=1, provider="cpu")
     model = LoadedModel(package_folder, engine_options, SchedulerOptions(), NullSink())
     try:
-        submission = Submission(
+        dispatch = model.pool.dispatch(
             [
                 DecodeSequence(np.array(ids, np.int64), SearchTask(one, None, len(ids), with_alignment=False))
                 for ids, one in zip(source_ids, options, strict=True)
-            ]
+            ],
+            deadline=None,
         )
-        model.loop.inbox.submit(submission)
-        return [result.hypotheses for result in submission.future.result(timeout=DECODE_SECONDS)]
+        results = dispatch.gather([future.result(timeout=DECODE_SECONDS) for future in dispatch.futures])
+        return [result.hypotheses for result in results]
     finally:
         model.close(drain_seconds=1.0)

@@ -89,7 +89,7 @@ def test_the_default_timeout_is_within_the_maximum():
 def test_names_with_a_size_or_a_duration_carry_its_unit():
     kinds = {name: str(field.annotation) for name, field in Settings.model_fields.items()}
     measured = [name for name, kind in kinds.items() if ("int" in kind or "float" in kind) and "Literal" not in kind]
-    unit = re.compile(r"_(seconds|microseconds|bytes|tokens|characters|rows|sequences|texts)$|^(port|threads)$")
+    unit = re.compile(r"_(seconds|microseconds|bytes|tokens|characters|rows|sequences|texts)$|^port$|threads$")
     assert [name for name in measured if not unit.search(name)] == []
 
 
