@@ -53,8 +53,8 @@ format: $(VENV)/.installed-$(EXTRA)-dev ## Formats the code and repairs what the
 parity: $(PARITY_VENV)/.installed ## Compares with Hugging Face transformers (needs PyTorch, kept in an environment of its own).
 	$(PARITY_VENV)/bin/python -m pytest -m parity tests/parity
 
-bench: $(VENV)/.installed-$(EXTRA)-dev ## Measures speed and quality; options in BENCH_ARGS.
-	$(BIN)/python -m bench $(BENCH_ARGS)
+bench: $(PARITY_VENV)/.installed ## Measures Verso and its rivals; options in BENCH_ARGS.
+	$(PARITY_VENV)/bin/python -m bench $(BENCH_ARGS)
 
 docs: $(VENV)/.installed-$(EXTRA)-dev ## Writes docs/configuration.md and docs/openapi.json anew from the code.
 	$(BIN)/verso settings --markdown > docs/configuration.md
@@ -80,12 +80,12 @@ $(VENV)/.installed-$(EXTRA): pyproject.toml constraints.txt constraints-gpu.txt
 	@touch $@
 
 $(VENV)/.installed-$(EXTRA)-dev: $(VENV)/.installed-$(EXTRA)
-	$(BIN)/python $(INSTALL) $(PINS) -e '.[$(EXTRA),export,dev,bench]'
+	$(BIN)/python $(INSTALL) $(PINS) -e '.[$(EXTRA),export,dev]'
 	@touch $@
 
 # PyTorch first and by its pin, so that nothing installed later can move it.
 $(PARITY_VENV)/.installed: pyproject.toml constraints.txt constraints-parity.txt
 	$(call environment,$(PARITY_VENV))
 	$(PARITY_VENV)/bin/python $(INSTALL) $(PARITY_PINS) torch
-	$(PARITY_VENV)/bin/python $(INSTALL) $(PARITY_PINS) -e '.[cpu,export,dev,parity]'
+	$(PARITY_VENV)/bin/python $(INSTALL) $(PARITY_PINS) -e '.[cpu,export,dev,bench,parity]'
 	@touch $@

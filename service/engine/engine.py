@@ -26,7 +26,7 @@ _MIN_QUERIES = 2
 
 # Sources are padded to a multiple of this and encoded only with sources of the same padded length, so what the
 # encoder computes for one never depends on the others.
-LENGTH_STEP = 16
+LENGTH_STEP = 8
 
 
 def padded_length(length: int) -> int:

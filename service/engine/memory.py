@@ -12,6 +12,10 @@ import numpy.typing as npt
 from service.engine.arrays import FloatArray, IntArray
 from service.engine.gaps import close_gaps
 
+# The padded length is a multiple of this, a whole number of vectors on every processor: added up by vectors, what
+# padding contributes is exactly nothing, however much of it there is.
+_VECTOR = 16
+
 # Laying out anew costs about a step's cross-attention; a quarter less to read in every later step pays for that.
 _SHRINK_BELOW = 0.75
 
@@ -46,7 +50,7 @@ class MemoryPool:
         """Appends n sources: 2 x layers tensors (n, H, l, D) and real lengths (n,) int32."""
         before, (count, _, padded, _) = len(self), tensors[0].shape
         self.version += 1
-        self._lay_out(max(self._length, padded), before + count)
+        self._lay_out(max(self._length, _whole_vectors(padded)), before + count)
         self._padded = np.concatenate([self._padded, np.full(count, padded)])
         self.lengths = np.concatenate([self.lengths, lengths])
         target = self._tensors(len(self))
@@ -67,7 +71,7 @@ class MemoryPool:
             self._padded[new], self.lengths[new] = self._padded[old], self.lengths[old]
         kept = total - len(indices)
         self._padded, self.lengths = self._padded[:kept].copy(), self.lengths[:kept].copy()
-        needed = int(self._padded.max(initial=0))
+        needed = _whole_vectors(int(self._padded.max(initial=0)))
         if needed <= _SHRINK_BELOW * self._length:
             self._lay_out(needed, kept)
         return mapping
@@ -91,3 +95,7 @@ class MemoryPool:
         size = count * self._heads * self._length * self._width
         # Splitting the last axis of a slice is a view, whatever the distance between the rows.
         return self._flat[:, :size].reshape(shape)
+
+
+def _whole_vectors(length: int) -> int:
+    return -(-length // _VECTOR) * _VECTOR

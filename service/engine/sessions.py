@@ -43,6 +43,4 @@ def _session_options(options: EngineOptions, num_threads: int) -> ort.SessionOpt
     settings.add_session_config_entry("session.intra_op.allow_spinning", "1" if spinning else "0")
     if spinning:
         settings.add_session_config_entry("session.intra_op.spin_duration_us", str(options.spin_microseconds))
-    # Rows that decay towards zero must not cost hundreds of cycles an operation.
-    settings.add_session_config_entry("session.set_denormal_as_zero", "1")
     return settings

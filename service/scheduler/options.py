@@ -16,9 +16,9 @@ class SchedulerOptions:
     max_waiting_sequences, max_waiting_tokens: the queue's bounds; above them new work is refused.
     """
 
-    max_rows: int = 128
+    max_rows: int = 64
     max_tokens: int = 16_384
-    max_encode_tokens: int = 1_024
+    max_encode_tokens: int = 256
     max_kept_tokens: int = 200_000
     max_waiting_sequences: int = 10_000
     max_waiting_tokens: int = 1_000_000

@@ -85,11 +85,15 @@ class DecodePool:
             thread.close(drain_seconds)
 
     def _split(self, sequences: Items[Sequence]) -> list[tuple[DecodeLoop, list[int]]]:
-        """Gives each sequence to the loop with the fewest tokens open, itself counted; equals go to the first."""
+        """Gives each sequence to the loop with the fewest tokens open, itself counted; equals go to the first.
+
+        The longest go first: sequences of like length then run together, which are encoded in fewer runs and padded
+        less, and no long one is left to run alone at the end.
+        """
         tokens = [loop.inbox.open_tokens for loop in self.loops]
         shares: list[list[int]] = [[] for _ in self.loops]
-        for index, sequence in enumerate(sequences):
+        for index in sorted(range(len(sequences)), key=lambda index: -sequences[index].num_tokens):
             chosen = tokens.index(min(tokens))
             shares[chosen].append(index)
-            tokens[chosen] += sequence.num_tokens
+            tokens[chosen] += sequences[index].num_tokens
         return [(loop, share) for loop, share in zip(self.loops, shares, strict=True) if share]

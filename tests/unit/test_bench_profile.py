@@ -178,7 +178,7 @@ def test_the_floor_holds_the_products_of_weights_and_nothing_else(decoder, tmp_p
 
 def test_the_floor_runs_for_any_number_of_rows(decoder, tmp_path):
     write_floor(decoder, tmp_path / "floor.onnx")
-    probe = FloorProbe(tmp_path / "floor.onnx", threads=1)
+    probe = FloorProbe(tmp_path / "floor.onnx", num_threads=1)
     for num_rows in (1, 5):
         assert len(probe.seconds(num_rows, runs=3)) == 3
     assert probe.median_seconds(2, runs=3) > 0

@@ -132,6 +132,8 @@ def test_children_get_rows_of_their_own_and_only_what_must_move_is_copied(data):
     assert len(sources) == width * count - distinct
 
 
-@pytest.mark.parametrize(("length", "padded"), [(1, LENGTH_STEP), (LENGTH_STEP, LENGTH_STEP), (17, 2 * LENGTH_STEP)])
+@pytest.mark.parametrize(
+    ("length", "padded"), [(1, LENGTH_STEP), (LENGTH_STEP, LENGTH_STEP), (LENGTH_STEP + 1, 2 * LENGTH_STEP)]
+)
 def test_sources_are_padded_to_a_multiple(length, padded):
     assert padded_length(length) == padded

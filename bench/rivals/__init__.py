@@ -1,0 +1,1 @@
+"""Systems under test behind one interface, each in a process of its own."""

@@ -1,0 +1,33 @@
+"""Texts for requests. No text comes twice in a run, so that nobody can remember an answer."""
+
+from collections.abc import Sequence
+
+
+def varied(texts: Sequence[str], start: int, count: int) -> list[str]:
+    """Returns `count` texts from an endless series, from number `start` on: the texts, then variants of them."""
+    places = (divmod(index, len(texts)) for index in range(start, start + count))
+    return [_variant(texts[place], turn) for turn, place in places]
+
+
+def short_texts(texts: Sequence[str], words: int) -> list[str]:
+    """Returns those texts that have at most so many words."""
+    return [text for text in texts if len(text.split()) <= words]
+
+
+def document(texts: Sequence[str], words: int, number: int) -> list[str]:
+    """Returns the sentences of document `number`, of so many words or a few more."""
+    chosen: list[str] = []
+    count, place = 0, 0
+    while count < words:
+        # Variants of their own for each document; 0 would be the texts themselves.
+        chosen.append(_variant(texts[place % len(texts)], number * 100 + place // len(texts) + 1))
+        count += len(chosen[-1].split())
+        place += 1
+    return chosen
+
+
+def _variant(text: str, turn: int) -> str:
+    """Puts a number in front of the final mark, so that a sentence still ends like one."""
+    if turn == 0:
+        return text
+    return f"{text[:-1]} {turn}{text[-1]}" if text.endswith((".", "!", "?")) else f"{text} {turn}"
