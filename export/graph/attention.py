@@ -5,7 +5,7 @@ All take and give rows [N, E].
 
 from dataclasses import dataclass
 
-from onnx import TensorProto
+import numpy as np
 
 from export.families.spec import AttentionKeys
 from export.graph.builder import MICROSOFT
@@ -32,20 +32,49 @@ class Cache:
 
 
 @dataclass(frozen=True, slots=True)
-class Sources:
-    """Names of what rows ask.
+class SoloSources:
+    """Names of sources that one row each asks, and of one layer's keys and values of them.
 
-    keys, values: [S, H, L, D] of one layer. lengths: int32 [S]. grid: int64 [S, K], the row that asks in each cell.
-    cell: int64 [R], the flat cell that holds each row's answer.
-    alignment: name for the weights averaged over heads [R, L], empty in layers where nobody wants them.
+    rows: int64 [G], the row that asks each. past: int32 [G], their lengths less one. total: int32 [1], at least the
+    longest length. keys, values: [G, H, M, D]; last_keys, last_values: [G, 1, H * D], of each source's last token;
+    present_keys, present_values: the keys and values again, unchanged.
+    """
+
+    rows: str
+    past: str
+    total: str
+    keys: str
+    values: str
+    last_keys: str
+    last_values: str
+    present_keys: str
+    present_values: str
+
+
+@dataclass(frozen=True, slots=True)
+class SharedSources:
+    """Names of sources that several rows ask, and of one layer's keys and values of them.
+
+    keys, values: [S, H, L, D]. lengths: int32 [S]. grid: int64 [S, K], the row that asks in each query cell.
     """
 
     keys: str
     values: str
     lengths: str
     grid: str
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """What rows ask: cell, int64 [R], is where each row's answer lies among those of solo, then shared sources.
+
+    query_output: name under which the scaled queries are given out; empty in layers where nobody wants them.
+    """
+
+    solo: SoloSources
+    shared: SharedSources
     cell: str
-    alignment: str
+    query_output: str
 
 
 def source_attention(parts: Parts, value: str, keys: AttentionKeys, lengths: str, batch_shape: str) -> str:
@@ -54,7 +83,7 @@ def source_attention(parts: Parts, value: str, keys: AttentionKeys, lengths: str
     packed = parts.linear.apply(value, parts.weights.heads((keys.query, keys.key, keys.value)), "projection")
     packed = builder.node("Reshape", [packed, batch_shape], "sequences")
     query, key, values = builder.nodes("Split", [packed], 3, "heads", axis=2, num_outputs=3)
-    (context,) = _fused_attention(parts, [query, key, values, "", lengths])
+    context = _fused_attention(parts, [query, key, values, "", lengths])
     return _project_out(parts, _rows(parts, context), keys)
 
 
@@ -78,31 +107,44 @@ def cached_attention(parts: Parts, value: str, keys: AttentionKeys, cache: Cache
 
 
 def cross_attention(parts: Parts, value: str, keys: AttentionKeys, sources: Sources) -> str:
-    """Attention of rows [R, E] to their sources, with the rows of one source as its queries."""
-    query = _queries(parts, value, keys, sources)
-    inputs = [query, sources.keys, sources.values, "", sources.lengths]
-    if sources.alignment:
-        context, scores = _fused_attention(parts, inputs, with_scores=True)
-        _add_alignment(parts, scores, sources)
-    else:
-        (context,) = _fused_attention(parts, inputs)
-    answers = parts.builder.node("Gather", [_rows(parts, context), sources.cell], "rows")
-    return _project_out(parts, answers, keys)
+    """Attention of rows [R, E] to their sources.
 
-
-def _add_alignment(parts: Parts, scores: str, sources: Sources) -> None:
-    """Weights averaged over heads [R, L] from masked scores [S, H, K, L]."""
+    Two kernels, by what a source is, never by who else is there: where one row asks, the one that walks each source's
+    own length; where several do, the one that reads a source once for all of them.
+    """
     builder = parts.builder
-    weights = builder.node("Softmax", [scores], "weights", axis=-1)
-    mean = builder.node("ReduceMean", [weights, builder.integers(1)], "mean_weights", keepdims=0)
-    cells = builder.node("Flatten", [mean], "cells", axis=2)
-    builder.nodes("Gather", [cells, sources.cell], [sources.alignment], "alignment")
-
-
-def _queries(parts: Parts, value: str, keys: AttentionKeys, sources: Sources) -> str:
-    """Projected queries laid out by source: [S, K, H * D]."""
     query = parts.linear.apply(value, parts.weights.heads((keys.query,)), "query")
-    return parts.builder.node("Gather", [query, sources.grid], "by_source")
+    if sources.query_output:
+        scale = builder.weight("query_scale", np.float32(parts.spec.attention_scale))
+        builder.nodes("Mul", [query, scale], [sources.query_output], "scaled_query")
+    answers = [_solo_answers(parts, query, sources.solo), _shared_answers(parts, query, sources.shared)]
+    everything = builder.node("Concat", answers, "answers", axis=0)
+    return _project_out(parts, builder.node("Gather", [everything, sources.cell], "rows"), keys)
+
+
+def _solo_answers(parts: Parts, query: str, solo: SoloSources) -> str:
+    """Contexts [G, H * D]. The cache's newest entry is the source's last token itself, so nothing is ever appended."""
+    builder = parts.builder
+    asking = builder.node("Gather", [query, solo.rows], "solo_queries")
+    width = parts.spec.num_heads * parts.spec.cache_head_width
+    asking = builder.node("Reshape", [asking, builder.integers(-1, 1, width)], "solo_sequences")
+    context, *_ = builder.nodes(
+        "GroupQueryAttention",
+        [asking, solo.last_keys, solo.last_values, solo.keys, solo.values, solo.past, solo.total],
+        [builder.fresh("solo_context"), solo.present_keys, solo.present_values],
+        "solo_attention",
+        domain=MICROSOFT,
+        num_heads=parts.spec.num_heads,
+        kv_num_heads=parts.spec.num_heads,
+        scale=parts.spec.attention_scale,
+    )
+    return _rows(parts, context)
+
+
+def _shared_answers(parts: Parts, query: str, shared: SharedSources) -> str:
+    """Contexts of all cells [S * K, H * D], with the rows of one source as its queries."""
+    cells = parts.builder.node("Gather", [query, shared.grid], "by_source")
+    return _rows(parts, _fused_attention(parts, [cells, shared.keys, shared.values, "", shared.lengths]))
 
 
 def _rows(parts: Parts, context: str) -> str:
@@ -111,26 +153,16 @@ def _rows(parts: Parts, context: str) -> str:
     return parts.builder.node("Reshape", [context, parts.builder.integers(-1, width)], "flat")
 
 
-def _fused_attention(parts: Parts, inputs: list[str], *, with_scores: bool = False) -> list[str]:
-    """Context [S, N, H * D] and, on request, the scaled and masked scores [S, H, N, L] before their softmax."""
-    builder, spec = parts.builder, parts.spec
-    outputs = [builder.fresh("context")]
-    if with_scores:
-        scores = builder.fresh("scores")
-        builder.declare(scores, TensorProto.FLOAT)
-        # Two outputs in between are caches, which cross-attention has no use for.
-        outputs += ["", "", scores]
-    builder.nodes(
+def _fused_attention(parts: Parts, inputs: list[str]) -> str:
+    """Context [S, N, H * D]."""
+    return parts.builder.contrib(
         "MultiHeadAttention",
         inputs,
-        outputs,
         "attention",
-        domain=MICROSOFT,
-        num_heads=spec.num_heads,
-        scale=spec.attention_scale,
+        num_heads=parts.spec.num_heads,
+        scale=parts.spec.attention_scale,
         mask_filter_value=MASK_VALUE,
     )
-    return [name for name in outputs if name]
 
 
 def _project_out(parts: Parts, context: str, keys: AttentionKeys) -> str:

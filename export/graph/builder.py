@@ -36,7 +36,6 @@ class GraphBuilder:
         self._shapes: dict[tuple[int, ...], str] = {}
         self._inputs: list[onnx.ValueInfoProto] = []
         self._outputs: list[onnx.ValueInfoProto] = []
-        self._declared: list[onnx.ValueInfoProto] = []
 
     @contextmanager
     def scope(self, name: str) -> Iterator[str]:
@@ -55,10 +54,6 @@ class GraphBuilder:
     def output(self, name: str, kind: int, shape: Sequence[Dimension]) -> None:
         """Declares that the value called `name` is a graph output."""
         self._outputs.append(helper.make_tensor_value_info(name, kind, shape))
-
-    def declare(self, name: str, kind: int) -> None:
-        """Says the type of a value that the runtime cannot infer."""
-        self._declared.append(helper.make_tensor_value_info(name, kind, None))
 
     def node(self, operator: str, inputs: Sequence[str], name: str = "", **attributes: Any) -> str:
         """Adds a node with one output and returns the output's name."""
@@ -100,12 +95,7 @@ class GraphBuilder:
     def model(self) -> onnx.ModelProto:
         """The finished model."""
         graph = helper.make_graph(
-            self._nodes,
-            self._name,
-            self._inputs,
-            self._outputs,
-            initializer=list(self._initializers.values()),
-            value_info=self._declared,
+            self._nodes, self._name, self._inputs, self._outputs, initializer=list(self._initializers.values())
         )
         opsets = [helper.make_opsetid("", OPSET), helper.make_opsetid(MICROSOFT, 1)]
         return helper.make_model(graph, producer_name="verso", ir_version=IR_VERSION, opset_imports=opsets)

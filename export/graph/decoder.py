@@ -1,15 +1,19 @@
 """The decoder graph: one token per row in, the best next tokens and the row's longer cache out.
 
 inputs: `token` int64 [R]; `position` int32 [R], tokens the row has behind it; `total_length` int32 [1], at least the
-largest position plus one and at most T; `past_k.{i}`, `past_v.{i}` float32 [R, H, T, D]; `lengths` int32 [S];
-`cross_k.{i}`, `cross_v.{i}` float32 [S, H, L, D]; `grid` int64 [S, K], the row asking in each query cell of a source
-(cells without one name any row); `cell` int64 [R], each row's flat cell in the grid; `probe` int64 [R, P], ids whose
-log-probabilities are wanted; `k` int64 [1].
+largest position plus one and at most T; `past_k.{i}`, `past_v.{i}` float32 [R, H, T, D]. Of sources that several rows
+ask: `lengths` int32 [S]; `cross_k.{i}`, `cross_v.{i}` float32 [S, H, L, D]; `grid` int64 [S, K], the row asking in each
+query cell (cells without one name any row). Of sources that one row asks, at least one of them: `solo_row` int64 [G],
+that row; `solo_past` int32 [G], the source's length less one; `solo_total` int32 [1], at least the longest length;
+`solo_k.{i}`, `solo_v.{i}` float32 [G, H, M, D]; `solo_last_k.{i}`, `solo_last_v.{i}` float32 [G, 1, H * D], of each
+source's last token. `cell` int64 [R], where each row's answer lies among G solo sources, then S * K cells. `probe`
+int64 [R, P], ids whose log-probabilities are wanted; `k` int64 [1].
 outputs: `top_log_probs` float32 and `top_ids` int64 [R, k], best first, equal ones by id; `probe_log_probs` float32
 [R, P]; `log_normalizer` float32 [R, 1], what a logit is above its log-probability; `banned_logits` float32 [R, B], what
-the checkpoint gives the banned ids, which have no probability here; `alignment` float32 [R, L], the
-alignment layer's cross-attention weights averaged over heads; `present_k.{i}`, `present_v.{i}` like the past, which
-they may share memory with.
+the checkpoint gives the banned ids, which have no probability here; `alignment_query` float32 [R, H * D], the scaled
+queries of the alignment layer's cross-attention; `present_k.{i}`, `present_v.{i}` like the past, which they may share
+memory with; `solo_present_k.{i}`, `solo_present_v.{i}` equal to the solo keys and values, and must share their memory
+where that matters.
 """
 
 from onnx import TensorProto
@@ -17,6 +21,8 @@ from onnx import TensorProto
 from export.families.spec import DecoderLayerKeys
 from export.graph.attention import (
     Cache,
+    SharedSources,
+    SoloSources,
     Sources,
     cached_attention,
     cross_attention,
@@ -33,11 +39,17 @@ def add_decoder(parts: Parts) -> None:
     position = builder.input("position", TensorProto.INT32, ["R"])
     total_length = builder.input("total_length", TensorProto.INT32, [1])
     lengths = builder.input("lengths", TensorProto.INT32, ["S"])
-    builder.input("grid", TensorProto.INT64, ["S", "K"])
-    builder.input("cell", TensorProto.INT64, ["R"])
+    grid = builder.input("grid", TensorProto.INT64, ["S", "K"])
+    solo = (
+        builder.input("solo_row", TensorProto.INT64, ["G"]),
+        builder.input("solo_past", TensorProto.INT32, ["G"]),
+        builder.input("solo_total", TensorProto.INT32, [1]),
+    )
+    cell = builder.input("cell", TensorProto.INT64, ["R"])
     layers = spec.keys.decoder
     caches = [_add_cache(parts, index, position, total_length) for index in range(len(layers))]
-    memories = [_add_memory_inputs(parts, index) for index in range(len(layers))]
+    shared = [SharedSources(*_add_memory_inputs(parts, index), lengths, grid) for index in range(len(layers))]
+    solos = [SoloSources(*solo, *_add_solo(parts, index)) for index in range(len(layers))]
     with builder.scope("decoder"):
         with builder.scope("embedding"):
             value = _embed(parts, token, position)
@@ -45,11 +57,10 @@ def add_decoder(parts: Parts) -> None:
         norms = [norm for layer in layers for norm in layer.norms]
         residual = Residual(parts, value, [*norms, *([final] if final else [])])
         for index, layer in enumerate(layers):
-            alignment = "alignment" if index == spec.alignment_layer else ""
-            sources = Sources(*memories[index], lengths, "grid", "cell", alignment)
+            query = "alignment_query" if index == spec.alignment_layer else ""
             with builder.scope(str(index)):
-                _add_layer(parts, residual, layer, caches[index], sources)
-        builder.output("alignment", TensorProto.FLOAT, ["R", "L"])
+                _add_layer(parts, residual, layer, caches[index], Sources(solos[index], shared[index], cell, query))
+        builder.output("alignment_query", TensorProto.FLOAT, ["R", spec.num_heads * spec.cache_head_width])
         with builder.scope("head"):
             _add_head(parts, residual.value)
 
@@ -68,6 +79,19 @@ def _add_memory_inputs(parts: Parts, index: int) -> tuple[str, str]:
     shape = memory_shape(parts.spec)
     keys, values = (parts.builder.input(f"cross_{part}.{index}", TensorProto.FLOAT, shape) for part in "kv")
     return keys, values
+
+
+def _add_solo(parts: Parts, index: int) -> list[str]:
+    """Keys, values, their last tokens', and the outputs that are the first two again."""
+    builder, spec = parts.builder, parts.spec
+    whole: list[Dimension] = ["G", spec.num_heads, "M", spec.cache_head_width]
+    last: list[Dimension] = ["G", 1, spec.num_heads * spec.cache_head_width]
+    names = [builder.input(f"solo_{part}.{index}", TensorProto.FLOAT, whole) for part in "kv"]
+    names += [builder.input(f"solo_last_{part}.{index}", TensorProto.FLOAT, last) for part in "kv"]
+    for part in "kv":
+        names.append(f"solo_present_{part}.{index}")
+        builder.output(names[-1], TensorProto.FLOAT, whole)
+    return names
 
 
 def _embed(parts: Parts, token: str, position: str) -> str:

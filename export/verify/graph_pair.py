@@ -13,29 +13,30 @@ import onnxruntime
 from numpy.typing import NDArray
 
 from export.families.spec import ModelSpec
+from service.engine.alignment import attention_weights
+from service.engine.layout import lay_out
 
 Ids = Sequence[Sequence[int]]
 Arrays = dict[str, NDArray[Any]]
-
-# One query per source takes another kernel, whose last digits differ; serving never uses it either.
-_FEWEST_CELLS = 2
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
     """Encoded sources and the rows that ask them.
 
-    memory: `lengths` [S] and every `cross_*` [S, H, L, D]. grid: [S, K], cell: [R], as the decoder wants them.
+    memory: `lengths` [S] and every `cross_*` [S, H, L, D], of all sources. feeds: what the decoder is told of them.
+    source_of_row: [R]. is_solo: whether the sources are solo ones, which one row each asks.
     """
 
     memory: Arrays
-    grid: NDArray[np.int64]
-    cell: NDArray[np.int64]
+    feeds: Arrays
+    source_of_row: NDArray[np.int64]
+    is_solo: bool
 
     @property
     def num_rows(self) -> int:
         """Rows R."""
-        return len(self.cell)
+        return len(self.source_of_row)
 
 
 class GraphPair:
@@ -47,14 +48,18 @@ class GraphPair:
         self.spec = spec
 
     def batch(self, sources: Ids, widths: Sequence[int] | None = None) -> Batch:
-        """Encodes sources together, for `widths[s]` rows (default 1) asking source s; rows are in that order."""
+        """Encodes sources together, for `widths[s]` rows asking source s; rows are in that order.
+
+        Without widths one row asks each, by the kernel for solo sources; with them all sources are shared ones.
+        """
         lengths = np.array([len(source) for source in sources], np.int32)
         # What stands in padding must not matter; 0 is an id of every vocabulary, which the pad id need not be.
         ids = np.zeros((len(sources), int(lengths.max())), np.int64)
         for row, source in enumerate(sources):
             ids[row, : len(source)] = source
         memory = {"lengths": lengths, **self._run(self._encoder, {"ids": ids, "lengths": lengths})}
-        return Batch(memory, *_layout(widths or [1] * len(sources)))
+        rows = np.repeat(np.arange(len(sources)), widths or 1)
+        return Batch(memory, _feeds(memory, rows, solo=widths is None), rows, widths is None)
 
     def force(self, batch: Batch, targets: Ids, best: int = 1) -> Iterator[tuple[NDArray[np.int64], Arrays]]:
         """Feeds each row its target, all tokens of the vocabulary probed, and yields positions [R] and outputs.
@@ -113,22 +118,37 @@ class GraphPair:
     def _step(self, batch: Batch, cache: Arrays, feeds: Arrays, best: int) -> Arrays:
         """One step; `cache` is updated."""
         total = {"total_length": feeds["position"].max(keepdims=True) + np.int32(1), "k": np.array([best], np.int64)}
-        layout = {"grid": batch.grid, "cell": batch.cell}
-        result = self._run(self._decoder, {**batch.memory, **layout, **cache, **feeds, **total})
+        result = self._run(self._decoder, {**batch.feeds, **cache, **feeds, **total})
         for name in cache:
             cache[name] = result[name.replace("past", "present")]
+        result["alignment"] = self._alignment(batch, result["alignment_query"])
         return result
 
+    def _alignment(self, batch: Batch, queries: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Cross-attention weights [R, L] of the alignment layer, as the service computes them."""
+        keys, lengths = batch.memory[f"cross_k.{self.spec.alignment_layer}"], batch.memory["lengths"]
+        alignment = np.zeros((batch.num_rows, keys.shape[2]), np.float32)
+        for row, source in enumerate(batch.source_of_row.tolist()):
+            length = lengths[source]
+            alignment[row, :length] = attention_weights(queries[row], keys[source, :, :length])
+        return alignment
 
-def _layout(widths: Sequence[int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Grid [S, K] and cells [R]; spare cells of a source repeat its last row."""
-    columns = max(_FEWEST_CELLS, *widths)
-    grid = np.zeros((len(widths), columns), np.int64)
-    cell: list[int] = []
-    for source, width in enumerate(widths):
-        grid[source] = len(cell) + np.minimum(np.arange(columns), width - 1)
-        cell.extend(source * columns + column for column in range(width))
-    return grid, np.array(cell, np.int64)
+
+def _feeds(memory: Arrays, source_of_row: NDArray[np.int64], *, solo: bool) -> Arrays:
+    """What the decoder is told of sources and rows; the kind of source that is not there has an idle one, or none."""
+    tensors = {name: values for name, values in memory.items() if name != "lengths"}
+    lengths, rows = memory["lengths"], len(source_of_row)
+    layout = lay_out(source_of_row if not solo else np.arange(rows), np.full(rows, solo), 0 if solo else len(lengths))
+    feeds: Arrays = {"solo_row": layout.solo_rows, "grid": layout.grid, "cell": layout.cell}
+    own, shared = (slice(None), slice(0, 0)) if solo else (slice(0, 1), slice(None))
+    feeds["lengths"] = lengths[shared]
+    feeds["solo_past"], feeds["solo_total"] = lengths[own] - 1, lengths[own].max(keepdims=True)
+    for name, values in tensors.items():
+        part, held = name.removeprefix("cross_"), values[own]
+        last = held[np.arange(len(held)), :, lengths[own] - 1]
+        feeds[f"cross_{part}"], feeds[f"solo_{part}"] = values[shared], held
+        feeds[f"solo_last_{part}"] = last.reshape(len(held), 1, -1)
+    return feeds
 
 
 def _session(path: Path) -> onnxruntime.InferenceSession:

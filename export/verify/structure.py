@@ -19,7 +19,7 @@ from service.package.package import GraphKind
 _BANNED_OPERATORS = {"If", "Loop", "Scan"}
 # A layer has four to six linear layers; rounding the activations of one takes seven nodes.
 _MOST_NODES_PER_LAYER: Mapping[Precision, int] = {"fp32": 32, "int8": 75}
-_ATTENTION_OPERATORS = {"MultiHeadAttention", "FusedMatMul", "MatMul", "Shape"}
+_ATTENTION_OPERATORS = {"MultiHeadAttention", "GroupQueryAttention"}
 
 _FLOAT, _INT64, _INT32 = TensorProto.FLOAT, TensorProto.INT64, TensorProto.INT32
 
@@ -72,7 +72,7 @@ def _operator_problems(model: onnx.ModelProto) -> Iterator[str]:
             yield f"{node.name}: {node.op_type} is control flow"
         if node.op_type == "Transpose" and node.input[0] in weights:
             yield f"{node.name}: transposes a weight, which the runtime would keep twice"
-        asks_memory = any(name.startswith("cross_") for name in node.input)
+        asks_memory = any(name.startswith(("cross_", "solo_k", "solo_v")) for name in node.input)
         if asks_memory and node.op_type not in _ATTENTION_OPERATORS:
             yield f"{node.name}: {node.op_type} works on whole sources in every step"
 
@@ -127,6 +127,7 @@ def _encoder_values(spec: ModelSpec) -> tuple[Values, Values]:
 
 
 def _decoder_values(spec: ModelSpec) -> tuple[Values, Values]:
+    width, layers = spec.num_heads * spec.cache_head_width, len(spec.keys.decoder)
     inputs: Values = {
         "token": (_INT64, ("R",)),
         "position": (_INT32, ("R",)),
@@ -138,6 +139,11 @@ def _decoder_values(spec: ModelSpec) -> tuple[Values, Values]:
         "k": (_INT64, (1,)),
         **_per_layer("past", "R", "T", spec),
         **_per_layer("cross", "S", "L", spec),
+        "solo_row": (_INT64, ("G",)),
+        "solo_past": (_INT32, ("G",)),
+        "solo_total": (_INT32, (1,)),
+        **_per_layer("solo", "G", "M", spec),
+        **{f"solo_last_{part}.{layer}": (_FLOAT, ("G", 1, width)) for layer in range(layers) for part in "kv"},
     }
     outputs: Values = {
         "top_log_probs": (_FLOAT, ("R", "k")),
@@ -145,8 +151,9 @@ def _decoder_values(spec: ModelSpec) -> tuple[Values, Values]:
         "probe_log_probs": (_FLOAT, ("R", "P")),
         "log_normalizer": (_FLOAT, ("R", 1)),
         "banned_logits": (_FLOAT, ("R", len(spec.banned_ids))),
-        "alignment": (_FLOAT, ("R", "L")),
+        "alignment_query": (_FLOAT, ("R", width)),
         **_per_layer("present", "R", "T", spec),
+        **_per_layer("solo_present", "G", "M", spec),
     }
     return inputs, outputs
 

@@ -7,6 +7,7 @@ import numpy.typing as npt
 
 FloatArray = npt.NDArray[np.float32]
 IntArray = npt.NDArray[np.int64]
+BoolArray = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -14,14 +15,18 @@ class StepInputs:
     """One token for each of R rows.
 
     tokens: (R,) int64. positions: (R,) int64, tokens the row has already cached. memories: (R,) int64, which source
-    of the pool the row looks at. probes: (R, P) int64, further ids whose log-probabilities are wanted; P may be 0.
-    num_best: best tokens wanted of each row; the vocabulary's size at most.
+    the row looks at, and solo: (R,) bool, whether that is one of the solo sources, which one row each looks at, or one
+    of the shared. probes: (R, P) int64, further ids whose log-probabilities are wanted; P may be 0. aligned: (n,)
+    int64, rows whose attention weights are wanted. num_best: best tokens wanted of each row; the vocabulary's size at
+    most.
     """
 
     tokens: IntArray
     positions: IntArray
     memories: IntArray
+    solo: BoolArray
     probes: IntArray
+    aligned: IntArray
     num_best: int
 
 
@@ -32,7 +37,8 @@ class StepOutputs:
     log_probs (R, k) float32 descending with ids (R, k) int64; probes (R, P) float32; log_normalizers (R, 1) float32,
     the logit of any token minus its log-probability; banned_logits (R, B) float32, of the ids that the package gives no
     probability; alignment (R, L) float32, cross-attention weights of the
-    package's alignment layer averaged over heads, 0 beyond a row's source.
+    package's alignment layer averaged over heads, 0 beyond a row's source and in rows that did not ask; L is the
+    longest source of those that did.
     """
 
     log_probs: FloatArray

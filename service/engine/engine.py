@@ -5,24 +5,23 @@ The decoder graph's contract is docs/model-packages.md. One thread uses an engin
 
 import copy
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import groupby
 
 import numpy as np
 import numpy.typing as npt
 
-from service.engine.arrays import FloatArray, IntArray, StepInputs, StepOutputs
+from service.engine.alignment import attention_weights
+from service.engine.arrays import BoolArray, FloatArray, IntArray, StepInputs, StepOutputs
 from service.engine.binding import Binding
 from service.engine.kv_cache import KVCache
+from service.engine.layout import lay_out
 from service.engine.memory import MemoryPool
 from service.engine.options import EngineOptions
 from service.engine.sessions import open_session
 from service.engine.threads import decode_threads, threads_of_run, usable_cpus
 from service.errors import EngineError
 from service.package.package import ModelPackage
-
-# A source with one query would be multiplied by another kernel than a source with several, and their last digits
-# differ: then a beam elsewhere in the batch would change a greedy row's scores. So there are always at least two.
-_MIN_QUERIES = 2
 
 # Sources are padded to a multiple of this and encoded only with sources of the same padded length, so what the
 # encoder computes for one never depends on the others.
@@ -49,6 +48,7 @@ class Engine:
             )
         self._dimensions = manifest.dimensions
         self._num_banned = len(manifest.banned_ids)
+        self._alignment_layer = manifest.alignment_layer
         self._max_rows = max_rows
         cpus = usable_cpus()
         self.num_threads = threads_of_run(options.num_threads, self._dimensions.model_width, cpus)
@@ -73,47 +73,53 @@ class Engine:
     def _start(self) -> None:
         self._decoder = Binding(self._session)
         # What the decoder's binding was last made for, so that a step binds only what has changed.
-        self._bound_layout: tuple[int, int, int] | None = None
-        self._bound_grid: tuple[int, bytes] | None = None
-        self._output_shape: tuple[int, int, int, int] | None = None
+        self._bound_layout: tuple[int, int, int, int] | None = None
+        self._bound_rows: tuple[int, bytes, bytes] | None = None
+        self._output_shape: tuple[int, int, int] | None = None
         self.reset()
 
     @property
     def num_memories(self) -> int:
-        """Sources held."""
-        return len(self._memories)
+        """Sources held, of both kinds."""
+        return len(self._solo) + len(self._shared)
 
     def reset(self) -> None:
         """Forgets all rows and memories."""
         dimensions = self._dimensions
         layers, heads, width = dimensions.decoder_layers, dimensions.num_heads, dimensions.cache_head_width
         self._cache = KVCache(layers, self._max_rows, heads, width)
-        self._memories = MemoryPool(layers, heads, width)
+        self._solo, self._shared, self._nobody = (MemoryPool(layers, heads, width) for _ in range(3))
+        # The solo kernel cannot run over nothing; where there is no solo source it runs over this one, unheard.
+        nothing = np.zeros((1, heads, 1, width), np.float32)
+        self._nobody.add([nothing] * (2 * layers), np.ones(1, np.int32))
         self._bound_layout = None
 
-    def encode(self, sources: Sequence[IntArray]) -> IntArray:
-        """Encodes sources (each (l,) int64, special tokens included); returns their memories' indices (n,) int64.
+    def encode(self, sources: Sequence[IntArray], solo: BoolArray) -> IntArray:
+        """Encodes sources (each (l,) int64, special tokens included).
 
-        Raises EngineError if ONNX Runtime does; no memory is added then.
+        solo: (n,) bool, whether one row at a time will look at the source, or several. Returns (n,) int64, the index of
+        each source's memory among those of its kind. Raises EngineError if ONNX Runtime does; no memory is added then.
         """
         order = sorted(range(len(sources)), key=lambda index: padded_length(len(sources[index])))
-        indices = np.zeros(len(sources), np.int64)
         runs = []
         for padded, members in groupby(order, key=lambda index: padded_length(len(sources[index]))):
-            batch = list(members)
+            batch = np.array(list(members))
             lengths = np.array([len(sources[index]) for index in batch], np.int32)
             ids = np.zeros((len(batch), padded), np.int64)
             for row, index in enumerate(batch):
                 ids[row, : lengths[row]] = sources[index]
             runs.append((batch, lengths, self._run_encoder(ids, lengths)))
+        indices = np.zeros(len(sources), np.int64)
         for batch, lengths, tensors in runs:
-            indices[batch] = np.arange(len(batch)) + len(self._memories)
-            self._memories.add(tensors, lengths)
+            for pool, chosen in ((self._solo, solo[batch]), (self._shared, ~solo[batch])):
+                if chosen.any():
+                    indices[batch[chosen]] = np.arange(np.count_nonzero(chosen)) + len(pool)
+                    pool.add([tensor[chosen] for tensor in tensors], lengths[chosen])
         return indices
 
-    def forget(self, memories: IntArray) -> IntArray:
-        """Drops memories (n,) int64; returns the new index of every old one, -1 for those dropped."""
-        return self._memories.remove(memories)
+    def forget(self, memories: IntArray, *, solo: bool) -> IntArray:
+        """Drops memories (n,) int64 of one kind; returns the new index of every old one, -1 for those dropped."""
+        return (self._solo if solo else self._shared).remove(memories)
 
     def copy_rows(self, sources: IntArray, targets: IntArray, lengths: IntArray) -> None:
         """Copies what rows have cached; see KVCache.copy_rows."""
@@ -128,7 +134,7 @@ class Engine:
         num_rows, length = len(inputs.tokens), int(inputs.positions.max()) + 1
         self._cache.reserve(length, num_rows)
         self._bind_caches(num_rows)
-        self._bind_grid(inputs.memories)
+        self._bind_rows(inputs)
         self._decoder.bind_input("token", inputs.tokens)
         self._decoder.bind_input("position", inputs.positions.astype(np.int32))
         self._decoder.bind_input("total_length", np.array([length], np.int32))
@@ -140,32 +146,40 @@ class Engine:
         except Exception as error:
             # ONNX Runtime raises a dozen unrelated classes here, none documented.
             raise EngineError(f"the decoder failed: {error}") from error
-        return outputs
+        return replace(outputs, alignment=self._alignment(inputs)) if len(inputs.aligned) else outputs
 
     def _bind_caches(self, num_rows: int) -> None:
-        layout = (num_rows, self._cache.version, self._memories.version)
+        layout = (num_rows, self._cache.version, self._solo.version, self._shared.version)
         if layout == self._bound_layout:
             return
+        solo, bind = self._solo if len(self._solo) else self._nobody, self._decoder
         for layer in range(self._dimensions.decoder_layers):
             for offset, kind in enumerate("kv"):
-                cache = self._cache.view(2 * layer + offset, num_rows)
-                self._decoder.bind_input(f"past_{kind}.{layer}", cache)
-                self._decoder.bind_output(f"present_{kind}.{layer}", cache)
-                self._decoder.bind_input(f"cross_{kind}.{layer}", self._memories.view(2 * layer + offset))
-        self._decoder.bind_input("lengths", self._memories.lengths)
+                index = 2 * layer + offset
+                cache, own = self._cache.view(index, num_rows), solo.view(index)
+                bind.bind_input(f"past_{kind}.{layer}", cache)
+                bind.bind_output(f"present_{kind}.{layer}", cache)
+                bind.bind_input(f"solo_{kind}.{layer}", own)
+                bind.bind_output(f"solo_present_{kind}.{layer}", own)
+                bind.bind_input(f"solo_last_{kind}.{layer}", solo.last(index))
+                bind.bind_input(f"cross_{kind}.{layer}", self._shared.view(index))
+        bind.bind_input("solo_past", solo.lengths - 1)
+        bind.bind_input("solo_total", solo.lengths.max(keepdims=True))
+        bind.bind_input("lengths", self._shared.lengths)
         self._bound_layout = layout
 
-    def _bind_grid(self, memories: IntArray) -> None:
-        key = (len(self._memories), memories.tobytes())
-        if key == self._bound_grid:
+    def _bind_rows(self, inputs: StepInputs) -> None:
+        key = (len(self._shared), inputs.memories.tobytes(), inputs.solo.tobytes())
+        if key == self._bound_rows:
             return
-        grid, cell = grid_of(memories, len(self._memories))
-        self._decoder.bind_input("grid", grid)
-        self._decoder.bind_input("cell", cell)
-        self._bound_grid = key
+        layout = lay_out(inputs.memories, inputs.solo, len(self._shared))
+        self._decoder.bind_input("solo_row", layout.solo_rows)
+        self._decoder.bind_input("grid", layout.grid)
+        self._decoder.bind_input("cell", layout.cell)
+        self._bound_rows = key
 
     def _bind_outputs(self, num_rows: int, num_best: int, num_probes: int) -> StepOutputs:
-        shape = (num_rows, num_best, num_probes, self._memories.padded_length)
+        shape = (num_rows, num_best, num_probes)
         if shape != self._output_shape:
             self._outputs = StepOutputs(
                 log_probs=np.empty((num_rows, num_best), np.float32),
@@ -173,17 +187,30 @@ class Engine:
                 probes=np.empty((num_rows, num_probes), np.float32),
                 log_normalizers=np.empty((num_rows, 1), np.float32),
                 banned_logits=np.empty((num_rows, self._num_banned), np.float32),
-                alignment=np.empty((num_rows, shape[3]), np.float32),
+                alignment=np.empty((num_rows, 0), np.float32),
             )
+            width = self._dimensions.num_heads * self._dimensions.cache_head_width
+            self._queries = np.empty((num_rows, width), np.float32)
             self._decoder.bind_input("k", np.array([num_best], np.int64))
             self._decoder.bind_output("top_log_probs", self._outputs.log_probs)
             self._decoder.bind_output("top_ids", self._outputs.ids)
             self._decoder.bind_output("probe_log_probs", self._outputs.probes)
             self._decoder.bind_output("log_normalizer", self._outputs.log_normalizers)
             self._decoder.bind_output("banned_logits", self._outputs.banned_logits)
-            self._decoder.bind_output("alignment", self._outputs.alignment)
+            self._decoder.bind_output("alignment_query", self._queries)
             self._output_shape = shape
         return self._outputs
+
+    def _alignment(self, inputs: StepInputs) -> FloatArray:
+        found = []
+        for row in inputs.aligned.tolist():
+            pool, memory = self._solo if inputs.solo[row] else self._shared, int(inputs.memories[row])
+            keys = pool.view(2 * self._alignment_layer)[memory, :, : pool.lengths[memory]]
+            found.append((row, attention_weights(self._queries[row], keys)))
+        alignment = np.zeros((len(inputs.tokens), max(len(weights) for _, weights in found)), np.float32)
+        for row, weights in found:
+            alignment[row, : len(weights)] = weights
+        return alignment
 
     def _run_encoder(self, ids: IntArray, lengths: npt.NDArray[np.int32]) -> list[FloatArray]:
         try:
@@ -192,21 +219,3 @@ class Engine:
             # As above.
             raise EngineError(f"the encoder failed: {error}") from error
         return [np.asarray(result, np.float32) for result in results]
-
-
-def grid_of(memories: IntArray, num_memories: int) -> tuple[IntArray, IntArray]:
-    """Lays R rows out by the memory they look at.
-
-    memories: (R,) int64. Returns grid (S, K) int64, the row behind each query cell (row 0 where there is none), and
-    cell (R,) int64, the flat cell of each row; K is the largest number of rows that share a memory, at least 2.
-    """
-    num_rows = len(memories)
-    counts = np.bincount(memories, minlength=num_memories)
-    width = max(int(counts.max()), _MIN_QUERIES)
-    order = np.argsort(memories, kind="stable")
-    starts = np.cumsum(counts) - counts
-    cell = np.empty(num_rows, np.int64)
-    cell[order] = memories[order] * width + np.arange(num_rows) - starts[memories[order]]
-    grid = np.zeros(num_memories * width, np.int64)
-    grid[cell] = np.arange(num_rows)
-    return grid.reshape(num_memories, width), cell

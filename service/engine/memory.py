@@ -30,7 +30,7 @@ class MemoryPool:
         self._heads, self._width = num_heads, head_width
         self._flat = np.empty((2 * num_layers, 0), np.float32)
         self._padded = np.zeros(0, np.int64)
-        self._length = 0
+        self._length = _VECTOR
         self.lengths = np.zeros(0, np.int32)
         self.version = 0
 
@@ -45,6 +45,12 @@ class MemoryPool:
     def view(self, index: int) -> FloatArray:
         """Returns one tensor, (S, H, L, D), contiguous."""
         return np.asarray(self._tensors(len(self))[index])
+
+    def last(self, index: int) -> FloatArray:
+        """Returns each source's last token in one tensor, (S, 1, H * D), a copy."""
+        tensor = self.view(index)
+        rows = tensor[np.arange(len(self)), :, self.lengths - 1]
+        return np.ascontiguousarray(rows.reshape(len(self), 1, self._heads * self._width))
 
     def add(self, tensors: Sequence[FloatArray], lengths: npt.NDArray[np.int32]) -> None:
         """Appends n sources: 2 x layers tensors (n, H, l, D) and real lengths (n,) int32."""
@@ -71,7 +77,7 @@ class MemoryPool:
             self._padded[new], self.lengths[new] = self._padded[old], self.lengths[old]
         kept = total - len(indices)
         self._padded, self.lengths = self._padded[:kept].copy(), self.lengths[:kept].copy()
-        needed = _whole_vectors(int(self._padded.max(initial=0)))
+        needed = _whole_vectors(int(self._padded.max(initial=1)))
         if needed <= _SHRINK_BELOW * self._length:
             self._lay_out(needed, kept)
         return mapping

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from service.engine.arrays import StepInputs
+from service.engine.arrays import BoolArray, IntArray, StepInputs
 from service.engine.engine import Engine
 from service.engine.gaps import close_gaps
 from service.scheduler.planner import Load
@@ -42,8 +42,13 @@ class RunningBatch:
         # A place is a group's width and a slot in that group.
         self._running: dict[tuple[int, int], Sequence] = {}
         self._places: dict[Sequence, tuple[int, int]] = {}
-        # Per row, (R,) int64: the token to feed, how many are cached, and the memory it looks at.
-        self._tokens = self._positions = self._memories = np.zeros(0, np.int64)
+        # Per row, (R,): the token to feed, how many are cached, the memory it looks at, and whether no other row ever
+        # looks at that.
+        self._tokens: IntArray
+        self._positions: IntArray
+        self._memories: IntArray
+        self._solo: BoolArray
+        self._forget_rows()
         # Of the last step, for whoever counts.
         self.engine_seconds = 0.0
 
@@ -70,7 +75,8 @@ class RunningBatch:
 
     def admit(self, sequences: Items[Sequence]) -> None:
         """Encodes sequences and takes them in; raises EngineError and takes none if that fails."""
-        memories = self._engine.encode([sequence.source_ids for sequence in sequences])
+        solo = np.array([sequence.num_rows == 1 for sequence in sequences])
+        memories = self._engine.encode([sequence.source_ids for sequence in sequences], solo)
         for row, sequence in enumerate(sequences, self.num_rows):
             width = sequence.num_rows
             place = (width, self._group(width).join(sequence.task, row))
@@ -79,6 +85,7 @@ class RunningBatch:
         self._tokens = np.concatenate([self._tokens, np.full(count, self._rules.start_id)])
         self._positions = np.concatenate([self._positions, np.zeros(count, np.int64)])
         self._memories = np.concatenate([self._memories, memories])
+        self._solo = np.concatenate([self._solo, solo])
 
     def step(self) -> list[Ended]:
         """Runs every row once; returns the sequences that ended. Raises EngineError if the engine does."""
@@ -118,9 +125,13 @@ class RunningBatch:
         self._groups.clear()
         self._running.clear()
         self._places.clear()
-        self._tokens = self._positions = self._memories = np.zeros(0, np.int64)
+        self._forget_rows()
         self._engine.reset()
         return sequences
+
+    def _forget_rows(self) -> None:
+        self._tokens = self._positions = self._memories = np.zeros(0, np.int64)
+        self._solo = np.zeros(0, np.bool_)
 
     def _group(self, width: int) -> SearchGroup:
         if width not in self._groups:
@@ -133,12 +144,21 @@ class RunningBatch:
         probes = np.zeros((self.num_rows, max((len(ids) for _, ids in wanted), default=0)), np.int64)
         for row, ids in wanted:
             probes[row, : len(ids)] = ids
-        return StepInputs(self._tokens, self._positions, self._memories, probes, num_best)
+        aligned = [row for group in self._groups.values() for row in group.aligned_rows()]
+        return StepInputs(
+            tokens=self._tokens,
+            positions=self._positions,
+            memories=self._memories,
+            solo=self._solo,
+            probes=probes,
+            aligned=np.array(sorted(set(aligned)), np.int64),
+            num_best=num_best,
+        )
 
-    def _leave(self, sequences: Iterable[Sequence]) -> tuple[list[int], list[int]]:
-        """Takes sequences off the books; returns the rows and memories they leave behind."""
+    def _leave(self, sequences: Iterable[Sequence]) -> tuple[list[int], dict[bool, list[int]]]:
+        """Takes sequences off the books; returns the rows and memories they leave behind, memories by being solo."""
         rows: list[int] = []
-        memories: list[int] = []
+        memories: dict[bool, list[int]] = {True: [], False: []}
         for sequence in sequences:
             place = self._places.pop(sequence)
             del self._running[place]
@@ -147,7 +167,7 @@ class RunningBatch:
             # Before it has spread, all its beams are the same row.
             own = sorted(set(group.rows[slot].tolist()))
             rows.extend(own)
-            memories.append(int(self._memories[own[0]]))
+            memories[width == 1].append(int(self._memories[own[0]]))
             group.leave(slot)
         return rows, memories
 
@@ -170,9 +190,10 @@ class RunningBatch:
                         np.concatenate([values, np.zeros(missing, np.int64)])
                         for values in (self._tokens, self._positions, self._memories)
                     )
+                    self._solo = np.concatenate([self._solo, np.zeros(missing, np.bool_)])
                 rows = [vacant.pop() for _ in range(group.width - 1)]
                 group.rows[slot, 1:] = rows
-                self._memories[rows] = self._memories[group.rows[slot, 0]]
+                self._memories[rows], self._solo[rows] = self._memories[group.rows[slot, 0]], False
         return vacant
 
     def _continue(self, group: SearchGroup, selection: Selection) -> None:
@@ -189,7 +210,7 @@ class RunningBatch:
         self._tokens[rows] = selection.tokens
         self._positions[rows] = positions + 1
 
-    def _close_gaps(self, rows: list[int], memories: list[int]) -> None:
+    def _close_gaps(self, rows: list[int], memories: dict[bool, list[int]]) -> None:
         """Moves the last rows and memories into the places of those that left."""
         if rows:
             mapping = close_gaps(np.array(rows, np.int64), self.num_rows)
@@ -197,11 +218,16 @@ class RunningBatch:
             self._engine.copy_rows(moved, mapping[moved], self._positions[moved])
             for values in (self._tokens, self._positions, self._memories):
                 values[mapping[moved]] = values[moved]
+            self._solo[mapping[moved]] = self._solo[moved]
             kept = self.num_rows - len(rows)
             self._tokens, self._positions, self._memories = (
                 values[:kept].copy() for values in (self._tokens, self._positions, self._memories)
             )
+            self._solo = self._solo[:kept].copy()
             for group in self._groups.values():
                 group.rows[group.slots] = mapping[group.rows[group.slots]]
-        if memories:
-            self._memories = self._engine.forget(np.array(memories, np.int64))[self._memories]
+        for solo, dropped in memories.items():
+            if dropped:
+                mapping = self._engine.forget(np.array(dropped, np.int64), solo=solo)
+                own = self._solo == solo
+                self._memories[own] = mapping[self._memories[own]]

@@ -125,9 +125,18 @@ class SearchGroup(ABC):
             if ids
         ]
 
+    def aligned_rows(self) -> list[int]:
+        """Returns the rows whose attention weights the next step must give."""
+        return [
+            row
+            for slot, member in self._special.items()
+            if member.task.with_alignment
+            for row in self.rows[slot].tolist()
+        ]
+
     @abstractmethod
     def advance(self, step: StepScores, alignment: FloatArray) -> Selection:
-        """Chooses the next tokens of all members; alignment is (R, L) float32, the step's attention weights."""
+        """Chooses the next tokens of all members; alignment is (R, L) float32, weights of the aligned rows."""
 
     @abstractmethod
     def hypotheses(self, slot: int) -> tuple[Hypothesis, ...]:

@@ -57,22 +57,24 @@ class ScriptedEngine:
 
     def reset(self) -> None:
         self._cache = np.full(self._shape, -7, np.int64)
-        self._memories: list[tuple[int, ...]] = []
+        self._memories: dict[bool, list[tuple[int, ...]]] = {True: [], False: []}
 
     @property
     def num_memories(self) -> int:
-        return len(self._memories)
+        return sum(map(len, self._memories.values()))
 
-    def encode(self, sources: Sequence[IntArray]) -> IntArray:
+    def encode(self, sources: Sequence[IntArray], solo: npt.NDArray[np.bool_]) -> IntArray:
         self._fail_if_asked()
-        first = len(self._memories)
-        self._memories.extend(tuple(source.tolist()) for source in sources)
-        return np.arange(first, len(self._memories))
+        indices = []
+        for source, alone in zip(sources, solo.tolist(), strict=True):
+            indices.append(len(self._memories[alone]))
+            self._memories[alone].append(tuple(source.tolist()))
+        return np.array(indices, np.int64)
 
-    def forget(self, memories: IntArray) -> IntArray:
-        mapping = close_gaps(memories, len(self._memories))
-        kept = [self._memories[old] for old in np.argsort(mapping, kind="stable") if mapping[old] >= 0]
-        self._memories = kept
+    def forget(self, memories: IntArray, *, solo: bool) -> IntArray:
+        held = self._memories[solo]
+        mapping = close_gaps(memories, len(held))
+        self._memories[solo] = [held[old] for old in np.argsort(mapping, kind="stable") if mapping[old] >= 0]
         return mapping
 
     def copy_rows(self, sources: IntArray, targets: IntArray, lengths: IntArray) -> None:
@@ -93,9 +95,10 @@ class ScriptedEngine:
         normalizers = np.empty((rows, 1), np.float32)
         probes = np.empty(inputs.probes.shape, np.float32)
         banned = np.empty((rows, 1), np.float32)
-        alignment = np.zeros((rows, max(map(len, self._memories))), np.float32)
+        asked = set(inputs.aligned.tolist())
+        alignment = np.zeros((rows, max(len(one) for held in self._memories.values() for one in held)), np.float32)
         for row in range(rows):
-            source = self._memories[inputs.memories[row]]
+            source = self._memories[bool(inputs.solo[row])][inputs.memories[row]]
             logits = next_logits(source, self._cache[row, : inputs.positions[row] + 1].tolist())
             scores = log_softmax(logits)
             ids[row] = np.argsort(-scores, kind="stable")[:count]
@@ -103,7 +106,8 @@ class ScriptedEngine:
             probes[row] = scores[inputs.probes[row]]
             normalizers[row] = logits[EOS_ID] - scores[EOS_ID]
             banned[row] = banned_logit(source)
-            alignment[row, inputs.positions[row] % len(source)] = 1.0
+            if row in asked:
+                alignment[row, inputs.positions[row] % len(source)] = 1.0
         return StepOutputs(log_probs, ids, probes, normalizers, banned, alignment)
 
     def _fail_if_asked(self) -> None:

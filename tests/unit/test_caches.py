@@ -5,9 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.engine.engine import LENGTH_STEP, grid_of, padded_length
+from service.engine.engine import LENGTH_STEP, padded_length
 from service.engine.gaps import close_gaps
 from service.engine.kv_cache import KVCache
+from service.engine.layout import grid_of, lay_out
 from service.engine.memory import MemoryPool
 from service.scheduler.rows import assign_rows
 
@@ -111,6 +112,31 @@ def test_every_row_finds_itself_in_the_grid_at_its_own_memory(memories):
     assert grid.reshape(-1)[cell].tolist() == list(range(len(memories)))
     assert (cell // grid.shape[1]).tolist() == memories
     assert len(set(cell.tolist())) == len(memories)
+
+
+@given(st.lists(st.integers(0, 3) | st.none(), min_size=1, max_size=20))
+def test_every_row_finds_its_answer_among_solo_and_shared_sources(shared_memories):
+    solo = np.array([memory is None for memory in shared_memories])
+    memories = np.array([0 if memory is None else memory for memory in shared_memories])
+    # Solo rows have a memory each, in any order.
+    memories[solo] = np.arange(np.count_nonzero(solo))[::-1]
+    layout = lay_out(memories, solo, 4)
+    assert len(layout.solo_rows) == max(np.count_nonzero(solo), 1)
+    asking = np.concatenate([layout.solo_rows, layout.grid.reshape(-1)])
+    assert asking[layout.cell].tolist() == list(range(len(memories)))
+    assert (layout.cell[solo] == memories[solo]).all()
+    width = layout.grid.shape[1]
+    assert ((layout.cell[~solo] - len(layout.solo_rows)) // width == memories[~solo]).all()
+
+
+def test_the_last_token_of_each_source_is_what_the_pool_holds_there():
+    pool = MemoryPool(LAYERS, HEADS, WIDTH)
+    tensors = tensors_of(3, 3, 24)
+    lengths = np.array([17, 24, 18], np.int32)
+    pool.add(tensors, lengths)
+    for index, tensor in enumerate(tensors):
+        expected = [tensor[source, :, length - 1].reshape(-1) for source, length in enumerate(lengths)]
+        np.testing.assert_array_equal(pool.last(index)[:, 0], expected)
 
 
 @given(st.data())
