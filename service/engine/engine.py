@@ -114,7 +114,8 @@ class Engine:
             for pool, chosen in ((self._solo, solo[batch]), (self._shared, ~solo[batch])):
                 if chosen.any():
                     indices[batch[chosen]] = np.arange(np.count_nonzero(chosen)) + len(pool)
-                    pool.add([tensor[chosen] for tensor in tensors], lengths[chosen])
+                    whole = chosen.all()
+                    pool.add(tensors if whole else [tensor[chosen] for tensor in tensors], lengths[chosen])
         return indices
 
     def forget(self, memories: IntArray, *, solo: bool) -> IntArray:

@@ -16,8 +16,8 @@ from service.engine.gaps import close_gaps
 # padding contributes is exactly nothing, however much of it there is.
 _VECTOR = 16
 
-# Laying out anew costs about a step's cross-attention; a quarter less to read in every later step pays for that.
-_SHRINK_BELOW = 0.75
+# Laying out anew costs about a step's cross-attention; reading half as much in every later step pays for that.
+_SHRINK_BELOW = 0.5
 
 
 class MemoryPool:

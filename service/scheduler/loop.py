@@ -115,6 +115,8 @@ class DecodeLoop:
             self._abandon(submission, StopReason.DEADLINE, DeadlineExceededError("the deadline has passed"))
 
     def _admit(self) -> None:
+        if not len(self._waiting):
+            return
         admitted = plan(self._waiting, self._batch.load, self._limits).admit
         if not admitted:
             return
