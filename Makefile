@@ -51,7 +51,7 @@ format: $(VENV)/.installed-$(EXTRA)-dev ## Formats the code and repairs what the
 	$(BIN)/ruff format .
 
 parity: $(PARITY_VENV)/.installed ## Compares with Hugging Face transformers (needs PyTorch, kept in an environment of its own).
-	$(PARITY_VENV)/bin/python -m pytest -m parity tests/parity
+	$(PARITY_VENV)/bin/python -m pytest -m parity tests/parity tests/integration
 
 bench: $(PARITY_VENV)/.installed ## Measures Verso and its rivals; options in BENCH_ARGS.
 	$(PARITY_VENV)/bin/python -m bench $(BENCH_ARGS)
