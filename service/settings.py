@@ -16,6 +16,7 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 from service.engine.options import EngineOptions
 from service.errors import SettingsError
 from service.scheduler.options import SchedulerOptions
+from service.search.options import MAX_BEAM_SIZE
 
 PREFIX = "VERSO_"
 _SCHEDULER = SchedulerOptions()
@@ -82,7 +83,7 @@ class Settings(BaseSettings):
         _SCHEDULER.max_rows,
         "Rows (sequences times beam width) in one decoder step. More raises throughput under load, memory for the "
         "cache, and the time of each step.",
-        ge=1,
+        ge=MAX_BEAM_SIZE,
         le=65_536,
     )
     max_tokens: int = setting(

@@ -168,8 +168,8 @@ def test_the_version_is_the_packages(run):
 
 
 def test_settings_show_what_is_in_effect(run, monkeypatch):
-    monkeypatch.setenv("VERSO_MAX_ROWS", "7")
-    assert "VERSO_MAX_ROWS=7\n" in run("settings").stdout
+    monkeypatch.setenv("VERSO_MAX_ROWS", "70")
+    assert "VERSO_MAX_ROWS=70\n" in run("settings").stdout
     assert run("settings", "--markdown").stdout.startswith("# Configuration\n")
 
 

@@ -35,9 +35,9 @@ def test_without_anything_given_the_defaults_hold():
 
 
 def test_a_flag_wins_over_the_environment(environment):
-    environment(VERSO_PORT="1", VERSO_MAX_ROWS="7")
+    environment(VERSO_PORT="1", VERSO_MAX_ROWS="70")
     settings = load_settings({"port": "2"})
-    assert (settings.port, settings.max_rows) == (2, 7)
+    assert (settings.port, settings.max_rows) == (2, 70)
 
 
 def test_an_empty_variable_is_ignored(environment):
