@@ -34,10 +34,7 @@ _RATE_WEIGHT = 0.3
 
 
 class DecodeLoop:
-    """What happens to sequences between submission and result; `iterate` is one turn.
-
-    Submissions that run are kept in order of arrival, so that looking for passed deadlines costs little.
-    """
+    """What happens to sequences between submission and result; `iterate` is one turn."""
 
     def __init__(
         self,
@@ -76,13 +73,7 @@ class DecodeLoop:
 
     def iterate(self, wait_seconds: float | None = 0) -> None:
         """Takes one turn: messages, deadlines, admissions, one step. Waits for a message only when idle."""
-        for message in self.inbox.drain(wait_seconds if self.idle else 0):
-            if message.submission is None:
-                continue
-            if message.action is Action.SUBMIT:
-                self._receive(message.submission)
-            elif message.submission in self._open:
-                self._abandon(message.submission, StopReason.CANCELLED, RequestCancelledError("cancelled"))
+        self._read_inbox(wait_seconds if self.idle else 0)
         self._expire()
         self._admit()
         if len(self._batch):
@@ -90,10 +81,20 @@ class DecodeLoop:
         self._measure_rate()
 
     def abandon_all(self, error: VersoError) -> None:
-        """Ends everything that waits or runs with `error`, whatever state the batch is in."""
+        """Ends everything that was submitted with `error`, whatever state the batch is in."""
         self._batch.clear()
+        self._read_inbox(0)
         for submission in tuple(self._open):
             self._abandon(submission, StopReason.ERROR, error)
+
+    def _read_inbox(self, wait_seconds: float | None) -> None:
+        for message in self.inbox.drain(wait_seconds):
+            if message.submission is None:
+                continue
+            if message.action is Action.SUBMIT:
+                self._receive(message.submission)
+            elif message.submission in self._open:
+                self._abandon(message.submission, StopReason.CANCELLED, RequestCancelledError("cancelled"))
 
     def _receive(self, submission: Submission) -> None:
         submission.submitted_at = self._clock()
@@ -234,7 +235,8 @@ class DecodeThread:
         return self._thread.is_alive()
 
     def _run(self) -> None:
-        while not (self._loop.inbox.closed and self._loop.idle):
+        # Open tokens count what was submitted from that moment on; a message not read yet is not idleness.
+        while not (self._loop.inbox.closed and self._loop.inbox.open_tokens == 0):
             if self._give_up_at is not None and time.monotonic() >= self._give_up_at:
                 break
             try:
@@ -244,5 +246,4 @@ class DecodeThread:
                 _log.exception("the decode loop failed")
                 self._loop.healthy = False
                 self._loop.abandon_all(EngineError("the decode loop failed"))
-        self._loop.iterate(wait_seconds=0)
         self._loop.abandon_all(ShuttingDownError("the service is shutting down"))

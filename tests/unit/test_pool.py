@@ -1,12 +1,14 @@
 """Several decode threads of one model: who gets what, and that it comes back in order."""
 
 import asyncio
+import threading
+import time
 
 import numpy as np
 import pytest
 
 from service.engine.threads import decode_threads, threads_of_run
-from service.errors import EngineError, QueueFullError, RequestCancelledError
+from service.errors import EngineError, QueueFullError, RequestCancelledError, ShuttingDownError
 from service.scheduler.loop import DecodeLoop
 from service.scheduler.options import SchedulerOptions
 from service.scheduler.pool import DecodePool
@@ -126,3 +128,40 @@ def test_threads_are_divided_by_the_models_width(width, cpus, run, decode):
 def test_threads_that_are_asked_for_are_taken():
     assert threads_of_run(3, 256, 8) == 3
     assert decode_threads(5, 3, 8) == 5
+
+
+class HeldEngine(ScriptedEngine):
+    """Holds its first step until it is let go."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.stepping, self.let_go = threading.Event(), threading.Event()
+
+    def step(self, inputs):
+        self.stepping.set()
+        assert self.let_go.wait(SECONDS)
+        return super().step(inputs)
+
+
+@pytest.mark.parametrize(("drain_seconds", "finished"), [(SECONDS, True), (0, False)])
+def test_work_taken_during_the_last_step_before_a_close_is_finished_or_told(make_pool, drain_seconds, finished):
+    engine = HeldEngine()
+    pool = make_pool([engine])
+    # One token, so that the loop is idle after the step that is held.
+    shortest = SearchTask(DecodingOptions(max_new_tokens=1), None, 2, with_alignment=False)
+    first = pool.dispatch([Sequence(np.array([1, 2]), shortest)], None)
+    assert engine.stepping.wait(SECONDS)
+    # Both come while the step runs: the thread has not read the second when it is told to close.
+    second = pool.dispatch(sequences(3)[2:], None)
+    closing = threading.Thread(target=pool.close, args=(drain_seconds,))
+    closing.start()
+    while not pool.loops[0].inbox.closed:
+        time.sleep(0.001)
+    engine.let_go.set()
+    closing.join(SECONDS)
+    assert not closing.is_alive()
+    assert first.futures[0].exception(timeout=0) is None
+    (future,) = second.futures
+    assert future.done()
+    assert (future.exception() is None) is finished
+    assert finished or isinstance(future.exception(), ShuttingDownError)
