@@ -18,13 +18,12 @@ from onnx import TensorProto, helper
 from export.families.spec import ModelSpec
 from export.graph.quantized_linear import ACTIVATION_LIMIT, ActivationScale
 from export.graphs import LinearInputs
+from export.sample import LONGEST_TRANSLATION, groups_of_like_length
 from export.verify.graph_pair import Arrays, GraphPair, Ids
 from service.package.manifest import GraphFiles
 
 # How much coarser a constant scale may round than scales per row do on average.
 _COARSEST = 4.0
-_SENTENCES_AT_ONCE = 20
-_LONGEST_TRANSLATION = 96
 
 
 @dataclass(slots=True)
@@ -82,10 +81,9 @@ def calibrate(
     }
     try:
         pair = _ObservedPair(watched["encoder"], watched["decoder"], spec, inputs)
-        ordered = sorted(sources, key=len)
-        limit = min(_LONGEST_TRANSLATION, spec.positions.count - 1)
-        for start in range(0, len(ordered), _SENTENCES_AT_ONCE):
-            pair.greedy(ordered[start : start + _SENTENCES_AT_ONCE], limit)
+        limit = min(LONGEST_TRANSLATION, spec.positions.count - 1)
+        for group in groups_of_like_length(sources):
+            pair.greedy(group, limit)
     finally:
         for path in watched.values():
             path.unlink()

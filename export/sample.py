@@ -4,7 +4,7 @@ Two built-in English lists, written for this: one to calibrate int8 on, and anot
 float32 on. A checkpoint that reads another language can be calibrated on sentences its owner brings.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from typing import Literal
@@ -16,6 +16,10 @@ from service.package.tokenizer import SourceTokenizer
 
 # Codes of the language the built-in sentences are in.
 BUILT_IN_LANGUAGES = frozenset({"en", "eng"})
+
+# Translations of the sentences may have as many tokens.
+LONGEST_TRANSLATION = 96
+_SENTENCES_AT_ONCE = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,3 +47,10 @@ def built_in_sentences(purpose: Literal["calibration", "agreement"]) -> tuple[st
     """The English sentences for one purpose."""
     text = files("export.corpus").joinpath(f"{purpose}.en.txt").read_text(encoding="utf-8")
     return tuple(text.splitlines())
+
+
+def groups_of_like_length(sources: Sequence[Sequence[int]]) -> Iterator[Sequence[Sequence[int]]]:
+    """Sources in batches for the graphs; of like length, because a batch is as long as its longest."""
+    ordered = sorted(sources, key=len)
+    for start in range(0, len(ordered), _SENTENCES_AT_ONCE):
+        yield ordered[start : start + _SENTENCES_AT_ONCE]

@@ -77,7 +77,6 @@ def describe_marian(checkpoint: Checkpoint) -> ModelSpec:
         model_width=width,
         num_heads=heads,
         head_width=width // heads,
-        feed_forward_widths=(numbers["encoder_ffn_dim"], numbers["decoder_ffn_dim"]),
         norm_order="post",
         norm_epsilon=_NORM_EPSILON,
         activation=activation,

@@ -134,7 +134,7 @@ class ModelSpec:
     head_width: width of one attention head as trained, D before padding.
     attention_scale: factor on query-key products.
     embedding_scale: factor on looked-up embeddings.
-    alignment_layer: decoder layer whose cross-attention weights are an output.
+    alignment_layer: decoder layer whose cross-attention queries are an output.
     banned_ids: target ids that can never be produced.
     decisions: what the file decided where configuration and file could disagree, for the report.
     """
@@ -143,7 +143,6 @@ class ModelSpec:
     model_width: int
     num_heads: int
     head_width: int
-    feed_forward_widths: tuple[int, int]
     norm_order: NormOrder
     norm_epsilon: float
     activation: Activation

@@ -3,16 +3,14 @@
 float32 translates a fixed corpus; both precisions are then led along those translations, token by token.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from export.sample import LONGEST_TRANSLATION, groups_of_like_length
 from export.verify.graph_pair import GraphPair, Ids
-
-_SENTENCES_AT_ONCE = 20
-_LONGEST_TRANSLATION = 96
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,14 +50,12 @@ class Agreement:
 
 def measure_agreement(exact: GraphPair, rounded: GraphPair, sources: Ids, longest: int) -> Agreement:
     """Compares on source ids with their special ids; `longest` is the network's limit of target tokens."""
-    # Sentences of like length together, because a batch is as long as its longest.
-    ordered = sorted(sources, key=len)
-    limit = min(_LONGEST_TRANSLATION, longest)
+    limit = min(LONGEST_TRANSLATION, longest)
     translations: list[list[int]] = []
     others: list[list[int]] = []
     best_equal: list[NDArray[np.bool_]] = []
     divergences: list[NDArray[np.float64]] = []
-    for group in _groups(ordered):
+    for group in groups_of_like_length(sources):
         forced = exact.greedy(group, limit)
         translations += forced
         others += rounded.greedy(group, limit)
@@ -68,12 +64,12 @@ def measure_agreement(exact: GraphPair, rounded: GraphPair, sources: Ids, longes
             divergences.append(divergence(expected, actual))
     divergence_of_step = np.concatenate(divergences)
     return Agreement(
-        num_sentences=len(ordered),
+        num_sentences=len(sources),
         num_steps=len(divergence_of_step),
         top1=float(np.concatenate(best_equal).mean()),
         mean_divergence=float(divergence_of_step.mean()),
         max_divergence=float(divergence_of_step.max()),
-        same_translations=sum(map(list.__eq__, translations, others)) / len(ordered),
+        same_translations=sum(map(list.__eq__, translations, others)) / len(sources),
         length_ratio=sum(map(len, others)) / sum(map(len, translations)),
     )
 
@@ -96,8 +92,3 @@ def divergence(expected: NDArray[np.float32], actual: NDArray[np.float32]) -> ND
     difference = np.subtract(first, second, out=np.zeros_like(first), where=possible)
     sums: NDArray[np.float64] = (np.exp(first) * difference).sum(axis=1)
     return sums
-
-
-def _groups(sources: Sequence[Sequence[int]]) -> Iterator[Sequence[Sequence[int]]]:
-    for start in range(0, len(sources), _SENTENCES_AT_ONCE):
-        yield sources[start : start + _SENTENCES_AT_ONCE]

@@ -78,11 +78,6 @@ class Engine:
         self._output_shape: tuple[int, int, int] | None = None
         self.reset()
 
-    @property
-    def num_memories(self) -> int:
-        """Sources held, of both kinds."""
-        return len(self._solo) + len(self._shared)
-
     def reset(self) -> None:
         """Forgets all rows and memories."""
         dimensions = self._dimensions

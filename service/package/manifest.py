@@ -132,8 +132,8 @@ class Origin(_Part):
 class Manifest(_Part):
     """One model package.
 
-    banned_ids: target ids with no probability in the graphs. alignment_layer: decoder layer whose cross-attention the
-    decoder graph gives out.
+    banned_ids: target ids with no probability in the graphs. alignment_layer: decoder layer whose cross-attention
+    queries the decoder graph gives out.
     """
 
     format_version: Literal[1]
