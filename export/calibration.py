@@ -61,13 +61,9 @@ class _ObservedPair(GraphPair):
 
     def _run(self, session: onnxruntime.InferenceSession, feeds: Mapping[str, NDArray[Any]]) -> Arrays:
         results = super()._run(session, feeds)
-        is_encoder = "ids" in feeds
-        paths = self._paths["encoder" if is_encoder else "decoder"]
-        real = np.arange(feeds["ids"].shape[1])[None, :] < feeds["lengths"][:, None] if is_encoder else None
-        for value, path in paths.items():
+        for value, path in self._paths["encoder" if "ids" in feeds else "decoder"].items():
             rows = results.pop(value)
-            rows = rows.reshape(-1, rows.shape[-1])
-            self.ranges[path].add(rows if real is None else rows[real.reshape(-1)])
+            self.ranges[path].add(rows.reshape(-1, rows.shape[-1]))
         return results
 
 

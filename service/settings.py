@@ -89,7 +89,7 @@ class Settings(BaseSettings):
     max_tokens: int = setting(
         "Batching",
         _SCHEDULER.max_tokens,
-        "Running sources times the padded length of the longest. Bounds the memory of cross-attention: more lets more "
+        "Running sources times the length of the longest. Bounds the memory of cross-attention: more lets more "
         "long segments run together.",
         ge=1,
         le=100_000_000,

@@ -1,4 +1,4 @@
-"""Emits the three attentions: over a padded source, over a row's own cached past, and from rows to cached sources.
+"""Emits the three attentions: within a source, over a row's own cached past, and from rows to cached sources.
 
 All take and give rows [N, E].
 """
@@ -14,6 +14,18 @@ from export.graph.sublayers import Parts
 # Added to the scores of masked positions: with any trained scores their weight is then exactly zero, and a source
 # slot without any position gives finite numbers instead of NaN.
 MASK_VALUE = -1e9
+
+
+@dataclass(frozen=True, slots=True)
+class PackedSources:
+    """Names of what lays the encoder's N tokens out for attention.
+
+    grid: int64 [S, L], the token in each cell. cell: int64 [N], the flat cell of each token. lengths: int32 [S].
+    """
+
+    grid: str
+    cell: str
+    lengths: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,14 +89,15 @@ class Sources:
     query_output: str
 
 
-def source_attention(parts: Parts, value: str, keys: AttentionKeys, lengths: str, batch_shape: str) -> str:
-    """Self-attention of padded sources, rows [S * L, E]; `batch_shape` names the shape [S, L, -1]."""
+def source_attention(parts: Parts, value: str, keys: AttentionKeys, sources: PackedSources) -> str:
+    """Self-attention of sources, rows [N, E] in and out; only attention itself sees padding."""
     builder = parts.builder
     packed = parts.linear.apply(value, parts.weights.heads((keys.query, keys.key, keys.value)), "projection")
-    packed = builder.node("Reshape", [packed, batch_shape], "sequences")
-    query, key, values = builder.nodes("Split", [packed], 3, "heads", axis=2, num_outputs=3)
-    context = _fused_attention(parts, [query, key, values, "", lengths])
-    return _project_out(parts, _rows(parts, context), keys)
+    padded = builder.node("Gather", [packed, sources.grid], "padded")
+    query, key, values = builder.nodes("Split", [padded], 3, "heads", axis=2, num_outputs=3)
+    context = _fused_attention(parts, [query, key, values, "", sources.lengths])
+    context = builder.node("Gather", [_rows(parts, context), sources.cell], "packed")
+    return _project_out(parts, context, keys)
 
 
 def cached_attention(parts: Parts, value: str, keys: AttentionKeys, cache: Cache) -> str:

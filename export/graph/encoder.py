@@ -1,6 +1,9 @@
 """The encoder graph: sources in, every decoder layer's cross-attention keys and values out.
 
-inputs: `ids` int64 [S, L] right padded, `lengths` int32 [S], the real tokens of each row.
+Sources lie behind one another without padding: all but attention works on real tokens only.
+inputs: `ids` int64 [N], tokens of all sources; `position` int32 [N], of each in its source; `grid` int64 [S, L], the
+token in each cell of a padded layout (cells beyond a source's end name any token); `cell` int64 [N], the flat cell of
+each token; `lengths` int32 [S], the tokens of each source.
 outputs: `cross_k.{i}`, `cross_v.{i}` float32 [S, H, L, D] for decoder layer i; rows past a source's length hold
 finite numbers that mean nothing.
 """
@@ -8,7 +11,7 @@ finite numbers that mean nothing.
 from onnx import TensorProto
 
 from export.families.spec import ModelSpec
-from export.graph.attention import source_attention
+from export.graph.attention import PackedSources, source_attention
 from export.graph.builder import Dimension
 from export.graph.sublayers import Parts, Residual, feed_forward, layer_norm, look_up
 
@@ -16,52 +19,52 @@ from export.graph.sublayers import Parts, Residual, feed_forward, layer_norm, lo
 def add_encoder(parts: Parts) -> None:
     """Adds the whole encoder to the builder of `parts`."""
     builder, spec = parts.builder, parts.spec
-    ids = builder.input("ids", TensorProto.INT64, ["S", "L"])
-    lengths = builder.input("lengths", TensorProto.INT32, ["S"])
+    ids = builder.input("ids", TensorProto.INT64, ["N"])
+    position = builder.input("position", TensorProto.INT32, ["N"])
+    sources = PackedSources(
+        grid=builder.input("grid", TensorProto.INT64, ["S", "L"]),
+        cell=builder.input("cell", TensorProto.INT64, ["N"]),
+        lengths=builder.input("lengths", TensorProto.INT32, ["S"]),
+    )
     with builder.scope("encoder"):
-        shape = builder.node("Shape", [ids], "shape")
-        batch_shape = builder.node("Concat", [shape, builder.integers(-1)], "batch_shape", axis=0)
         with builder.scope("embedding"):
-            value = _embed(parts, ids)
+            value = _embed(parts, ids, position)
         layers = spec.keys.encoder
         norms = [norm for layer in layers for norm in layer.norms]
         final = spec.keys.encoder_final_norm
         residual = Residual(parts, value, [*norms, *([final] if final else [])])
         for index, layer in enumerate(layers):
             with builder.scope(f"{index}/self_attention"):
-                residual.add(source_attention(parts, residual.value, layer.attention, lengths, batch_shape))
+                residual.add(source_attention(parts, residual.value, layer.attention, sources))
             with builder.scope(f"{index}/feed_forward"):
                 residual.add(feed_forward(parts, residual.value, layer.feed_forward))
         with builder.scope("memory"):
-            _add_memory(parts, residual.value, shape)
+            _add_memory(parts, residual.value, sources)
 
 
-def _embed(parts: Parts, ids: str) -> str:
-    """Rows [S * L, E] of scaled token embeddings plus positions, which count padding too."""
+def _embed(parts: Parts, ids: str, position: str) -> str:
+    """Rows [N, E] of scaled token embeddings plus positions."""
     builder, spec = parts.builder, parts.spec
     value = look_up(parts, spec.keys.source_table, ids)
-    length = builder.node("Shape", [ids], "length", start=1)
     table = builder.weight("positions", parts.weights.positions())
-    positions = builder.node("Slice", [table, builder.integers(0), length, builder.integers(0)], "used_positions")
-    value = builder.node("Add", [value, positions], "placed")
-    value = builder.node("Reshape", [value, builder.integers(-1, spec.model_width)], "rows")
+    value = builder.node("Add", [value, builder.node("Gather", [table, position], "position")], "placed")
     norm = spec.keys.source_embedding_norm
     return layer_norm(parts, value, norm) if norm else value
 
 
-def _add_memory(parts: Parts, value: str, shape: str) -> None:
-    """One projection for the keys and values of all decoder layers, then one tensor for each."""
+def _add_memory(parts: Parts, value: str, sources: PackedSources) -> None:
+    """One projection for the keys and values of all decoder layers, then one padded tensor for each."""
     builder, spec = parts.builder, parts.spec
     projections = [
         linear for layer in spec.keys.decoder for linear in (layer.cross_attention.key, layer.cross_attention.value)
     ]
     packed = parts.linear.apply(value, parts.weights.heads(projections), "projection")
-    heads = builder.integers(len(projections) * spec.num_heads, spec.cache_head_width)
-    by_head_shape = builder.node("Concat", [shape, heads], "by_head_shape", axis=0)
-    packed = builder.node("Reshape", [packed, by_head_shape], "by_head")
-    packed = builder.node("Transpose", [packed], "heads_first", perm=[0, 2, 1, 3])
+    by_head = builder.integers(-1, len(projections) * spec.num_heads, spec.cache_head_width)
+    packed = builder.node("Reshape", [packed, by_head], "by_head")
+    padded = builder.node("Gather", [packed, sources.grid], "padded")
+    padded = builder.node("Transpose", [padded], "heads_first", perm=[0, 2, 1, 3])
     names = [f"cross_{part}.{index}" for index in range(len(spec.keys.decoder)) for part in "kv"]
-    builder.nodes("Split", [packed], names, "layers", axis=1, num_outputs=len(names))
+    builder.nodes("Split", [padded], names, "layers", axis=1, num_outputs=len(names))
     for name in names:
         builder.output(name, TensorProto.FLOAT, memory_shape(spec))
 

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from export.families.spec import ModelSpec
 from service.engine.alignment import attention_weights
 from service.engine.layout import lay_out
+from service.engine.packing import pack
 
 Ids = Sequence[Sequence[int]]
 Arrays = dict[str, NDArray[Any]]
@@ -52,12 +53,8 @@ class GraphPair:
 
         Without widths one row asks each, by the kernel for solo sources; with them all sources are shared ones.
         """
-        lengths = np.array([len(source) for source in sources], np.int32)
-        # What stands in padding must not matter; 0 is an id of every vocabulary, which the pad id need not be.
-        ids = np.zeros((len(sources), int(lengths.max())), np.int64)
-        for row, source in enumerate(sources):
-            ids[row, : len(source)] = source
-        memory = {"lengths": lengths, **self._run(self._encoder, {"ids": ids, "lengths": lengths})}
+        packed = pack(sources)
+        memory = {"lengths": packed.lengths, **self._run(self._encoder, packed.feeds())}
         rows = np.repeat(np.arange(len(sources)), widths or 1)
         return Batch(memory, _feeds(memory, rows, solo=widths is None), rows, widths is None)
 
@@ -127,7 +124,7 @@ class GraphPair:
     def _alignment(self, batch: Batch, queries: NDArray[np.float32]) -> NDArray[np.float32]:
         """Cross-attention weights [R, L] of the alignment layer, as the service computes them."""
         keys, lengths = batch.memory[f"cross_k.{self.spec.alignment_layer}"], batch.memory["lengths"]
-        alignment = np.zeros((batch.num_rows, keys.shape[2]), np.float32)
+        alignment = np.zeros((batch.num_rows, int(lengths.max())), np.float32)
         for row, source in enumerate(batch.source_of_row.tolist()):
             length = lengths[source]
             alignment[row, :length] = attention_weights(queries[row], keys[source, :, :length])

@@ -122,7 +122,13 @@ def _values(infos: Iterable[onnx.ValueInfoProto]) -> Values:
 
 
 def _encoder_values(spec: ModelSpec) -> tuple[Values, Values]:
-    inputs: Values = {"ids": (_INT64, ("S", "L")), "lengths": (_INT32, ("S",))}
+    inputs: Values = {
+        "ids": (_INT64, ("N",)),
+        "position": (_INT32, ("N",)),
+        "grid": (_INT64, ("S", "L")),
+        "cell": (_INT64, ("N",)),
+        "lengths": (_INT32, ("S",)),
+    }
     return inputs, _per_layer("cross", "S", "L", spec)
 
 

@@ -6,10 +6,9 @@ The decoder graph's contract is docs/model-packages.md. One thread uses an engin
 import copy
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import groupby
 
 import numpy as np
-import numpy.typing as npt
+import onnxruntime as ort
 
 from service.engine.alignment import attention_weights
 from service.engine.arrays import BoolArray, FloatArray, IntArray, StepInputs, StepOutputs
@@ -18,19 +17,12 @@ from service.engine.kv_cache import KVCache
 from service.engine.layout import lay_out
 from service.engine.memory import MemoryPool
 from service.engine.options import EngineOptions
+from service.engine.packing import PackedSources, like_lengths, pack
+from service.engine.prefix import Prefix
 from service.engine.sessions import open_session
 from service.engine.threads import decode_threads, threads_of_run, usable_cpus
 from service.errors import EngineError
 from service.package.package import ModelPackage
-
-# Sources are padded to a multiple of this and encoded only with sources of the same padded length, so what the
-# encoder computes for one never depends on the others.
-LENGTH_STEP = 8
-
-
-def padded_length(length: int) -> int:
-    """Returns the padded length of a source of `length` tokens."""
-    return -(-length // LENGTH_STEP) * LENGTH_STEP
 
 
 class Engine:
@@ -76,6 +68,11 @@ class Engine:
         self._bound_layout: tuple[int, int, int, int] | None = None
         self._bound_rows: tuple[int, bytes, bytes] | None = None
         self._output_shape: tuple[int, int, int] | None = None
+        rows = self._max_rows
+        self._tokens = Prefix(np.zeros(rows, np.int64))
+        self._positions = Prefix(np.zeros(rows, np.int32))
+        self._total_length = Prefix(np.zeros(1, np.int32))
+        self._no_probes = Prefix(np.zeros((rows, 0), np.int64))
         self.reset()
 
     def reset(self) -> None:
@@ -95,15 +92,10 @@ class Engine:
         solo: (n,) bool, whether one row at a time will look at the source, or several. Returns (n,) int64, the index of
         each source's memory among those of its kind. Raises EngineError if ONNX Runtime does; no memory is added then.
         """
-        order = sorted(range(len(sources)), key=lambda index: padded_length(len(sources[index])))
         runs = []
-        for padded, members in groupby(order, key=lambda index: padded_length(len(sources[index]))):
-            batch = np.array(list(members))
-            lengths = np.array([len(sources[index]) for index in batch], np.int32)
-            ids = np.zeros((len(batch), padded), np.int64)
-            for row, index in enumerate(batch):
-                ids[row, : lengths[row]] = sources[index]
-            runs.append((batch, lengths, self._run_encoder(ids, lengths)))
+        for members in like_lengths([len(source) for source in sources]):
+            packed = pack([sources[index] for index in members])
+            runs.append((np.array(members), packed.lengths, self._run_encoder(packed)))
         indices = np.zeros(len(sources), np.int64)
         for batch, lengths, tensors in runs:
             for pool, chosen in ((self._solo, solo[batch]), (self._shared, ~solo[batch])):
@@ -131,10 +123,7 @@ class Engine:
         self._cache.reserve(length, num_rows)
         self._bind_caches(num_rows)
         self._bind_rows(inputs)
-        self._decoder.bind_input("token", inputs.tokens)
-        self._decoder.bind_input("position", inputs.positions.astype(np.int32))
-        self._decoder.bind_input("total_length", np.array([length], np.int32))
-        self._decoder.bind_input("probe", inputs.probes)
+        self._bind_tokens(inputs, length)
         num_best = min(inputs.num_best, self._dimensions.target_vocabulary_size)
         outputs = self._bind_outputs(num_rows, num_best, inputs.probes.shape[1])
         try:
@@ -152,26 +141,38 @@ class Engine:
         for layer in range(self._dimensions.decoder_layers):
             for offset, kind in enumerate("kv"):
                 index = 2 * layer + offset
-                cache, own = self._cache.view(index, num_rows), solo.view(index)
+                cache, own = self._cache.value(index, num_rows), solo.value(index)
                 bind.bind_input(f"past_{kind}.{layer}", cache)
                 bind.bind_output(f"present_{kind}.{layer}", cache)
                 bind.bind_input(f"solo_{kind}.{layer}", own)
                 bind.bind_output(f"solo_present_{kind}.{layer}", own)
-                bind.bind_input(f"solo_last_{kind}.{layer}", solo.last(index))
-                bind.bind_input(f"cross_{kind}.{layer}", self._shared.view(index))
-        bind.bind_input("solo_past", solo.lengths - 1)
-        bind.bind_input("solo_total", solo.lengths.max(keepdims=True))
-        bind.bind_input("lengths", self._shared.lengths)
+                bind.bind_input(f"solo_last_{kind}.{layer}", solo.last_value(index))
+                bind.bind_input(f"cross_{kind}.{layer}", self._shared.value(index))
+        bind.bind_input("solo_past", solo.past_value())
+        bind.bind_input("solo_total", solo.longest_value())
+        bind.bind_input("lengths", self._shared.lengths_value())
         self._bound_layout = layout
+
+    def _bind_tokens(self, inputs: StepInputs, length: int) -> None:
+        """Writes what changes in every step into buffers that stay bound."""
+        num_rows = len(inputs.tokens)
+        self._tokens.view(num_rows)[:] = inputs.tokens
+        self._positions.view(num_rows)[:] = inputs.positions
+        self._total_length.view(1)[0] = length
+        self._decoder.bind_input("token", self._tokens.value(num_rows))
+        self._decoder.bind_input("position", self._positions.value(num_rows))
+        self._decoder.bind_input("total_length", self._total_length.value(1))
+        some = inputs.probes.size > 0
+        probes = ort.OrtValue.ortvalue_from_numpy(inputs.probes) if some else self._no_probes.value(num_rows)
+        self._decoder.bind_input("probe", probes)
 
     def _bind_rows(self, inputs: StepInputs) -> None:
         key = (len(self._shared), inputs.memories.tobytes(), inputs.solo.tobytes())
         if key == self._bound_rows:
             return
         layout = lay_out(inputs.memories, inputs.solo, len(self._shared))
-        self._decoder.bind_input("solo_row", layout.solo_rows)
-        self._decoder.bind_input("grid", layout.grid)
-        self._decoder.bind_input("cell", layout.cell)
+        for name, values in (("solo_row", layout.solo_rows), ("grid", layout.grid), ("cell", layout.cell)):
+            self._decoder.bind_input(name, ort.OrtValue.ortvalue_from_numpy(values))
         self._bound_rows = key
 
     def _bind_outputs(self, num_rows: int, num_best: int, num_probes: int) -> StepOutputs:
@@ -187,13 +188,16 @@ class Engine:
             )
             width = self._dimensions.num_heads * self._dimensions.cache_head_width
             self._queries = np.empty((num_rows, width), np.float32)
-            self._decoder.bind_input("k", np.array([num_best], np.int64))
-            self._decoder.bind_output("top_log_probs", self._outputs.log_probs)
-            self._decoder.bind_output("top_ids", self._outputs.ids)
-            self._decoder.bind_output("probe_log_probs", self._outputs.probes)
-            self._decoder.bind_output("log_normalizer", self._outputs.log_normalizers)
-            self._decoder.bind_output("banned_logits", self._outputs.banned_logits)
-            self._decoder.bind_output("alignment_query", self._queries)
+            self._decoder.bind_input("k", ort.OrtValue.ortvalue_from_numpy(np.array([num_best], np.int64)))
+            for name, values in (
+                ("top_log_probs", self._outputs.log_probs),
+                ("top_ids", self._outputs.ids),
+                ("probe_log_probs", self._outputs.probes),
+                ("log_normalizer", self._outputs.log_normalizers),
+                ("banned_logits", self._outputs.banned_logits),
+                ("alignment_query", self._queries),
+            ):
+                self._decoder.bind_output(name, ort.OrtValue.ortvalue_from_numpy(values))
             self._output_shape = shape
         return self._outputs
 
@@ -208,9 +212,9 @@ class Engine:
             alignment[row, : len(weights)] = weights
         return alignment
 
-    def _run_encoder(self, ids: IntArray, lengths: npt.NDArray[np.int32]) -> list[FloatArray]:
+    def _run_encoder(self, packed: PackedSources) -> list[FloatArray]:
         try:
-            results = self._encoder.run(self._memory_names, {"ids": ids, "lengths": lengths})
+            results = self._encoder.run(self._memory_names, packed.feeds())
         except Exception as error:
             # As above.
             raise EngineError(f"the encoder failed: {error}") from error

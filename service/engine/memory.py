@@ -8,9 +8,11 @@ from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
+import onnxruntime as ort
 
 from service.engine.arrays import FloatArray, IntArray
 from service.engine.gaps import close_gaps
+from service.engine.prefix import Prefix
 
 # The padded length is a multiple of this, a whole number of vectors on every processor: added up by vectors, what
 # padding contributes is exactly nothing, however much of it there is.
@@ -19,89 +21,122 @@ _VECTOR = 16
 # Laying out anew costs about a step's cross-attention; reading half as much in every later step pays for that.
 _SHRINK_BELOW = 0.5
 
+_FIRST_CAPACITY = 8
+
+
+def whole_vectors(length: int) -> int:
+    """Returns the padded length of a source of `length` tokens."""
+    return -(-length // _VECTOR) * _VECTOR
+
 
 class MemoryPool:
     """Keys and values (2 x layers, S, H, L, D) float32 with the sources' real lengths (S,) int32.
 
-    version: changes whenever views taken before are no longer the pool.
+    version: changes whenever values taken before are no longer the pool.
     """
 
     def __init__(self, num_layers: int, num_heads: int, head_width: int) -> None:
-        self._heads, self._width = num_heads, head_width
-        self._flat = np.empty((2 * num_layers, 0), np.float32)
-        self._padded = np.zeros(0, np.int64)
-        self._length = _VECTOR
-        self.lengths = np.zeros(0, np.int32)
+        self._num_tensors, self._heads, self._width = 2 * num_layers, num_heads, head_width
+        self._count = 0
         self.version = 0
+        self._allocate(_FIRST_CAPACITY, _VECTOR)
 
     def __len__(self) -> int:
-        return len(self.lengths)
+        return self._count
 
     @property
     def padded_length(self) -> int:
         """The L of the buffer."""
-        return self._length
+        return int(self._data.shape[3])
+
+    @property
+    def lengths(self) -> npt.NDArray[np.int32]:
+        """Real lengths, (S,) int32."""
+        return self._lengths.view(self._count)
 
     def view(self, index: int) -> FloatArray:
         """Returns one tensor, (S, H, L, D), contiguous."""
-        return np.asarray(self._tensors(len(self))[index])
+        return self._data[index, : self._count]
 
     def last(self, index: int) -> FloatArray:
-        """Returns each source's last token in one tensor, (S, 1, H * D), a copy."""
-        tensor = self.view(index)
-        rows = tensor[np.arange(len(self)), :, self.lengths - 1]
-        return np.ascontiguousarray(rows.reshape(len(self), 1, self._heads * self._width))
+        """Returns each source's last token in one tensor, (S, 1, H * D)."""
+        return self._last[index, : self._count]
+
+    def value(self, index: int) -> ort.OrtValue:
+        """Returns what `view` does, for ONNX Runtime."""
+        return self._tensors[index].value(self._count)
+
+    def last_value(self, index: int) -> ort.OrtValue:
+        """Returns what `last` does, for ONNX Runtime."""
+        return self._lasts[index].value(self._count)
+
+    def lengths_value(self) -> ort.OrtValue:
+        """Returns `lengths` for ONNX Runtime."""
+        return self._lengths.value(self._count)
+
+    def past_value(self) -> ort.OrtValue:
+        """Returns lengths less one, (S,) int32, for ONNX Runtime."""
+        return self._past.value(self._count)
+
+    def longest_value(self) -> ort.OrtValue:
+        """Returns the longest length, (1,) int32, for ONNX Runtime."""
+        return self._longest.value(1)
 
     def add(self, tensors: Sequence[FloatArray], lengths: npt.NDArray[np.int32]) -> None:
-        """Appends n sources: 2 x layers tensors (n, H, l, D) and real lengths (n,) int32."""
+        """Appends n sources: 2 x layers tensors (n, H, l, D) and real lengths (n,) int32; l is a whole_vectors."""
         before, (count, _, padded, _) = len(self), tensors[0].shape
-        self.version += 1
-        self._lay_out(max(self._length, _whole_vectors(padded)), before + count)
-        self._padded = np.concatenate([self._padded, np.full(count, padded)])
-        self.lengths = np.concatenate([self.lengths, lengths])
-        target = self._tensors(len(self))
+        self._lay_out(max(self.padded_length, padded), before + count)
+        self._count += count
+        new, sources = slice(before, before + count), np.arange(count)
         for index, tensor in enumerate(tensors):
-            target[index, before:, :, :padded] = tensor
+            self._data[index, new, :, :padded] = tensor
             # What lies beyond a source's length is masked, but 0 x NaN would still be NaN.
-            target[index, before:, :, padded:] = 0.0
+            self._data[index, new, :, padded:] = 0.0
+            self._last[index, new, 0] = tensor[sources, :, lengths - 1].reshape(count, -1)
+        self.lengths[new] = lengths
+        self._changed()
 
     def remove(self, indices: IntArray) -> IntArray:
         """Drops sources and closes the gaps; returns (S,) int64, the new index of each old one, -1 if dropped."""
         total = len(self)
-        self.version += 1
         mapping = close_gaps(indices, total)
         moved = np.flatnonzero((mapping >= 0) & (mapping != np.arange(total)))
-        data = self._tensors(total)
         for old, new in zip(moved.tolist(), mapping[moved].tolist(), strict=True):
-            data[:, new] = data[:, old]
-            self._padded[new], self.lengths[new] = self._padded[old], self.lengths[old]
-        kept = total - len(indices)
-        self._padded, self.lengths = self._padded[:kept].copy(), self.lengths[:kept].copy()
-        needed = _whole_vectors(int(self._padded.max(initial=1)))
-        if needed <= _SHRINK_BELOW * self._length:
-            self._lay_out(needed, kept)
+            length = self.lengths[new] = self.lengths[old]
+            # Beyond that the place has what its last source left, or zeros: either is finite.
+            self._data[:, new, :, :length] = self._data[:, old, :, :length]
+            self._last[:, new] = self._last[:, old]
+        self._count = total - len(indices)
+        needed = whole_vectors(int(self.lengths.max(initial=1)))
+        if needed <= _SHRINK_BELOW * self.padded_length:
+            self._lay_out(needed, self._count)
+        self._changed()
         return mapping
+
+    def _changed(self) -> None:
+        self.version += 1
+        np.subtract(self.lengths, 1, out=self._past.view(self._count))
+        self._longest.view(1)[0] = self.lengths.max(initial=1)
 
     def _lay_out(self, length: int, room: int) -> None:
         """Gives the buffer padded length `length` and room for `room` sources, keeping those it holds."""
-        size = room * self._heads * length * self._width
-        if length == self._length and size <= self._flat.shape[1]:
+        capacity = self._data.shape[1]
+        if length == self.padded_length and room <= capacity:
             return
-        common = min(length, self._length)
-        held = self._tensors(len(self))[:, :, :, :common].copy()
-        if size > self._flat.shape[1]:
-            self._flat = np.empty((len(self._flat), 2 * size), np.float32)
-        self._length = length
-        target = self._tensors(len(self))
-        target[:, :, :, :common] = held
-        target[:, :, :, common:] = 0.0
+        while capacity < room:
+            capacity *= 2
+        data, last, lengths, count = self._data, self._last, self.lengths, self._count
+        self._allocate(capacity, length)
+        common = min(length, data.shape[3])
+        self._data[:, :count, :, :common] = data[:, :count, :, :common]
+        self._data[:, :count, :, common:] = 0.0
+        self._last[:, :count] = last[:, :count]
+        self.lengths[:] = lengths
 
-    def _tensors(self, count: int) -> FloatArray:
-        shape = (len(self._flat), count, self._heads, self._length, self._width)
-        size = count * self._heads * self._length * self._width
-        # Splitting the last axis of a slice is a view, whatever the distance between the rows.
-        return self._flat[:, :size].reshape(shape)
-
-
-def _whole_vectors(length: int) -> int:
-    return -(-length // _VECTOR) * _VECTOR
+    def _allocate(self, capacity: int, length: int) -> None:
+        # Pages that no source has reached cost no memory.
+        self._data = np.empty((self._num_tensors, capacity, self._heads, length, self._width), np.float32)
+        self._last = np.empty((self._num_tensors, capacity, 1, self._heads * self._width), np.float32)
+        self._tensors, self._lasts = ([Prefix(tensor) for tensor in array] for array in (self._data, self._last))
+        self._lengths, self._past = (Prefix(np.zeros(capacity, np.int32)) for _ in range(2))
+        self._longest = Prefix(np.zeros(1, np.int32))

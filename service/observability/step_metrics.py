@@ -37,10 +37,9 @@ class StepMetrics:
         self._define_decoder(registry)
 
     def encoded(self, stats: EncodeStats) -> None:
-        """Counts one encoder run."""
+        """Counts what was encoded between two steps."""
         self._encode_sources.observe(stats.num_sources)
-        self._real_tokens.inc(stats.num_tokens)
-        self._padding_tokens.inc(stats.num_padding_tokens)
+        self._encode_tokens.inc(stats.num_tokens)
         self._encode_seconds.inc(stats.seconds)
 
     def shared(self, kind: SharedKind) -> None:
@@ -68,12 +67,9 @@ class StepMetrics:
 
     def _define_encoder(self, registry: CollectorRegistry) -> None:
         self._encode_sources = Histogram(
-            "verso_encode_sources", "Sources in one encoder run.", buckets=_SIZE_BUCKETS, registry=registry
+            "verso_encode_sources", "Sources encoded between two steps.", buckets=_SIZE_BUCKETS, registry=registry
         )
-        tokens = Counter(
-            "verso_encode_tokens_total", "Tokens given to the encoder, by kind.", ["kind"], registry=registry
-        )
-        self._real_tokens, self._padding_tokens = tokens.labels("real"), tokens.labels("padding")
+        self._encode_tokens = Counter("verso_encode_tokens_total", "Tokens given to the encoder.", registry=registry)
         self._encode_seconds = Counter(
             "verso_encode_engine_seconds_total", "Time of encoder runs in ONNX Runtime.", registry=registry
         )

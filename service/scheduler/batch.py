@@ -66,7 +66,7 @@ class RunningBatch:
         return Load(
             num_rows=sum(sequence.num_rows for sequence in self._places),
             num_sources=len(self._places),
-            padded_length=max((sequence.num_tokens for sequence in self._places), default=0),
+            longest=max((sequence.num_tokens for sequence in self._places), default=0),
         )
 
     def holds(self, sequence: Sequence) -> bool:

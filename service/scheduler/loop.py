@@ -121,7 +121,8 @@ class DecodeLoop:
         admitted = plan(self._waiting, self._batch.load, self._limits).admit
         if not admitted:
             return
-        self.inbox.left_queue(len(admitted), sum(sequence.num_tokens for sequence in admitted))
+        num_tokens = sum(sequence.num_tokens for sequence in admitted)
+        self.inbox.left_queue(len(admitted), num_tokens)
         started = self._clock()
         try:
             self._batch.admit(admitted)
@@ -131,9 +132,7 @@ class DecodeLoop:
         seconds = self._clock() - started
         for sequence in admitted:
             sequence.admitted_at, sequence.encode_seconds = started, seconds
-        real = sum(len(sequence.source_ids) for sequence in admitted)
-        padded = sum(sequence.num_tokens for sequence in admitted)
-        self._sink.encoded(EncodeStats(len(admitted), real, padded - real, seconds))
+        self._sink.encoded(EncodeStats(len(admitted), num_tokens, seconds))
 
     def _step(self) -> None:
         num_rows, num_sources, started = self._batch.num_rows, len(self._batch), self._clock()

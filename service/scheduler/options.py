@@ -8,8 +8,8 @@ class SchedulerOptions:
     """Budgets of one model's running batches and queue. There is one batch for each decode thread.
 
     max_rows: decoder rows of a batch; a sequence takes as many as its beam is wide.
-    max_tokens: running sources times the padded length of the longest, which bounds cross-attention's memory.
-    max_encode_tokens: padded source tokens encoded between two steps while others are decoding; bounds how long
+    max_tokens: running sources times the length of the longest, which bounds cross-attention's memory.
+    max_encode_tokens: source tokens encoded between two steps while others are decoding; bounds how long
         running rows wait for those that join.
     max_kept_tokens: source and target tokens of results kept for identical sequences; 0 also ends sharing among those
         that are open at once.

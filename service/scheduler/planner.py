@@ -9,11 +9,11 @@ from service.scheduler.sequence import Sequence
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """What the running batch holds: rows reserved, sources, and the padded length of the longest source."""
+    """What the running batch holds: rows reserved, sources, and the length of the longest source."""
 
     num_rows: int
     num_sources: int
-    padded_length: int
+    longest: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ def plan(waiting: WaitingQueue, load: Load, limits: SchedulerOptions) -> StepPla
     encode budget always has room for one.
     """
     admit: list[Sequence] = []
-    num_rows, num_sources, longest, encoding = load.num_rows, load.num_sources, load.padded_length, 0
+    num_rows, num_sources, longest, encoding = load.num_rows, load.num_sources, load.longest, 0
     while (sequence := waiting.peek()) is not None:
         num_rows += sequence.num_rows
         num_sources += 1

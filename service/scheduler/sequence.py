@@ -11,7 +11,6 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 
 from service.engine.arrays import IntArray
-from service.engine.engine import padded_length
 from service.errors import VersoError
 from service.search.group import SearchTask
 from service.search.hypothesis import Hypothesis, StopReason
@@ -49,8 +48,8 @@ class Sequence:
 
     @property
     def num_tokens(self) -> int:
-        """Source tokens, padded as they are encoded."""
-        return padded_length(len(self.source_ids))
+        """Source tokens."""
+        return len(self.source_ids)
 
 
 class Submission:

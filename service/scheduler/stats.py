@@ -12,11 +12,10 @@ SharedKind = Literal["kept", "open"]
 
 @dataclass(frozen=True, slots=True)
 class EncodeStats:
-    """One encoder run: sources, real tokens, padding tokens, seconds in the engine."""
+    """What was encoded between two steps: sources, their tokens, seconds in the engine."""
 
     num_sources: int
     num_tokens: int
-    num_padding_tokens: int
     seconds: float
 
 

@@ -106,7 +106,8 @@ def test_padding_changes_nothing_whatever_it_holds(tmp_path):
     alone, padded = pair.batch([short]), pair.batch([short, long])
     for name, values in alone.memory.items():
         if name.startswith("cross"):
-            np.testing.assert_array_equal(padded.memory[name][0, :, : len(short)], values[0])
+            expected = values[0, :, : len(short)]
+            np.testing.assert_array_equal(padded.memory[name][0, :, : len(short)], expected)
             padded.memory[name][0, :, len(short) :] = 1e3
     target = [4, 8, 15, 16]
     expected = pair.log_probs(alone, [target])[0]

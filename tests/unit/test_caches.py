@@ -1,15 +1,14 @@
 """What the engine keeps between steps: memories, rows, dense numbering, the query grid."""
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.engine.engine import LENGTH_STEP, padded_length
 from service.engine.gaps import close_gaps
 from service.engine.kv_cache import KVCache
 from service.engine.layout import grid_of, lay_out
-from service.engine.memory import MemoryPool
+from service.engine.memory import MemoryPool, whole_vectors
+from service.engine.packing import like_lengths, pack
 from service.scheduler.rows import assign_rows
 
 LAYERS, HEADS, WIDTH = 2, 3, 4
@@ -34,7 +33,7 @@ def test_a_memory_keeps_its_content_whoever_joins_and_leaves(changes):
     pool = MemoryPool(LAYERS, HEADS, WIDTH)
     held: list[tuple[int, list[np.ndarray]]] = []
     for turn, (joining, leaving) in enumerate(changes):
-        padded = max(padded_length(length) for length in joining)
+        padded = max(whole_vectors(length) for length in joining)
         tensors = tensors_of(turn, len(joining), padded)
         pool.add(tensors, np.array(joining, np.int32))
         held += [(length, [tensor[i] for tensor in tensors]) for i, length in enumerate(joining)]
@@ -131,7 +130,7 @@ def test_every_row_finds_its_answer_among_solo_and_shared_sources(shared_memorie
 
 def test_the_last_token_of_each_source_is_what_the_pool_holds_there():
     pool = MemoryPool(LAYERS, HEADS, WIDTH)
-    tensors = tensors_of(3, 3, 24)
+    tensors = tensors_of(3, 3, 32)
     lengths = np.array([17, 24, 18], np.int32)
     pool.add(tensors, lengths)
     for index, tensor in enumerate(tensors):
@@ -158,8 +157,22 @@ def test_children_get_rows_of_their_own_and_only_what_must_move_is_copied(data):
     assert len(sources) == width * count - distinct
 
 
-@pytest.mark.parametrize(
-    ("length", "padded"), [(1, LENGTH_STEP), (LENGTH_STEP, LENGTH_STEP), (LENGTH_STEP + 1, 2 * LENGTH_STEP)]
-)
-def test_sources_are_padded_to_a_multiple(length, padded):
-    assert padded_length(length) == padded
+@given(st.lists(st.lists(st.integers(0, 99), min_size=1, max_size=40), min_size=1, max_size=6))
+def test_packed_sources_lie_behind_one_another_and_each_in_its_cells(sources):
+    packed = pack(sources)
+    assert packed.ids.tolist() == [token for source in sources for token in source]
+    assert packed.positions.tolist() == [place for source in sources for place in range(len(source))]
+    assert packed.grid.shape == (len(sources), whole_vectors(max(map(len, sources))))
+    laid_out = packed.ids[packed.grid]
+    for source, row in zip(sources, laid_out.tolist(), strict=True):
+        assert row[: len(source)] == source
+    assert packed.ids.tolist() == laid_out.reshape(-1)[packed.cell].tolist()
+
+
+@given(st.lists(st.integers(1, 200), max_size=30))
+def test_sources_are_encoded_with_others_of_like_length_and_each_once(lengths):
+    runs = list(like_lengths(lengths))
+    assert sorted(index for run in runs for index in run) == list(range(len(lengths)))
+    for run in runs:
+        padded = [whole_vectors(lengths[index]) for index in run]
+        assert max(padded) <= 2 * min(padded)

@@ -12,7 +12,7 @@ from service.scheduler.sequence import Sequence, Submission
 from service.search.group import SearchTask
 from service.search.options import DecodingOptions
 
-EMPTY = Load(num_rows=0, num_sources=0, padded_length=0)
+EMPTY = Load(num_rows=0, num_sources=0, longest=0)
 LIMITS = SchedulerOptions(
     max_rows=10, max_tokens=160, max_encode_tokens=64, max_waiting_sequences=5, max_waiting_tokens=1_000
 )
@@ -97,7 +97,7 @@ def test_a_full_queue_refuses_and_says_when_to_come_back():
         inbox.submit(submission(2))
     assert refused.value.retry_after_seconds == 8.0
     inbox.submit(submission(1))
-    assert (inbox.waiting_sequences, inbox.waiting_tokens) == (5, 5 * 16)
+    assert (inbox.waiting_sequences, inbox.waiting_tokens) == (5, 5 * 10)
 
 
 def test_a_list_is_refused_by_the_same_rule_as_its_texts():
