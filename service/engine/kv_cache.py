@@ -47,10 +47,12 @@ class KVCache:
     def copy_rows(self, sources: IntArray, targets: IntArray, lengths: IntArray) -> None:
         """Copies the first lengths[i] positions of row sources[i] to row targets[i]; all (n,) int64.
 
-        No row may be both a source and a target.
+        No row may be both a source and a target. Targets may also get what lies behind their length.
         """
-        for source, target, length in zip(sources.tolist(), targets.tolist(), lengths.tolist(), strict=True):
-            self._data[:, target, :, :length] = self._data[:, source, :, :length]
+        if len(sources):
+            longest = int(lengths.max())
+            # All at once: every single copy would let go of the interpreter and have to wait for it again.
+            self._data[:, targets, :, :longest] = self._data[:, sources, :, :longest]
 
     def _hold(self, data: FloatArray) -> None:
         self._data = data

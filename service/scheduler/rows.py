@@ -16,16 +16,15 @@ def assign_rows(rows: IntArray, parents: IntArray) -> tuple[IntArray, IntArray, 
     (n, K), and sources and targets (m,) of the rows to copy; no row is both.
     """
     count, width = rows.shape
-    index = np.arange(count)
+    index = np.arange(count)[:, None]
     has_child = np.zeros((count, width), np.bool_)
-    stays = np.zeros((count, width), np.bool_)
-    for child in range(width):
-        parent = parents[:, child]
-        stays[:, child] = ~has_child[index, parent]
-        has_child[index, parent] = True
-    new_rows = rows[index[:, None], parents]
+    has_child[index, parents] = True
+    # A child stays if none before it has the same parent.
+    like_earlier = (parents[:, :, None] == parents[:, None, :]) & np.tri(width, k=-1, dtype=np.bool_)
+    moves = like_earlier.any(axis=2)
+    new_rows = rows[index, parents]
     # Per sequence there are as many childless parents as children that move, and both come out in the same order.
-    movers, vacant = np.nonzero(~stays), np.nonzero(~has_child)
+    movers, vacant = np.nonzero(moves), np.nonzero(~has_child)
     sources, targets = new_rows[movers], rows[vacant]
     new_rows[movers] = targets
     return new_rows, sources, targets

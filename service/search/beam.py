@@ -39,12 +39,9 @@ class Candidates:
 
     def take(self, order: IntArray) -> "Candidates":
         """Returns the ones at each member's own places, order (n, c) int64, as (n, c)."""
-        member = np.arange(len(order))[:, None]
+        places = _flat(order, self.scores.shape[1])
         return Candidates(
-            self.scores[member, order],
-            self.parents[member, order],
-            self.tokens[member, order],
-            self.log_probs[member, order],
+            self.scores.take(places), self.parents.take(places), self.tokens.take(places), self.log_probs.take(places)
         )
 
 
@@ -171,19 +168,14 @@ class BeamSearch(SearchGroup):
         count, num_offers = len(slots), ids.shape[2]
         totals = (self._scores[slots][:, :, None] + log_probs).reshape(count, -1)
         order = np.argsort(-totals, axis=1, kind="stable")[:, : 2 * self.width]
-        member = np.arange(count)[:, None]
-        return Candidates(
-            scores=totals[member, order],
-            parents=order // num_offers,
-            tokens=ids.reshape(count, -1)[member, order],
-            log_probs=log_probs.reshape(count, -1)[member, order],
-        )
+        places = _flat(order, totals.shape[1])
+        return Candidates(totals.take(places), order // num_offers, ids.take(places), log_probs.take(places))
 
     def _offers(self, slots: IntArray, step: StepScores) -> tuple[FloatArray, IntArray]:
         """Returns log-probabilities and ids (n, K, 2K): the best tokens of each beam, after all processing."""
         count = 2 * self.width
         rows = self.rows[slots]
-        log_probs, ids = step.log_probs[:, :count][rows], step.ids[:, :count][rows]
+        log_probs, ids = step.log_probs[:, :count].take(rows, axis=0), step.ids[:, :count].take(rows, axis=0)
         if not self._rules.renormalize:
             log_probs += step.log_unbanned()[rows]
         for slot, member in self._special.items():
@@ -227,6 +219,11 @@ class BeamSearch(SearchGroup):
             index = int(np.searchsorted(slots, slot))
             pairs = zip(beams.parents[index].tolist(), beams.tokens[index].tolist(), strict=True)
             member.prefixes = [[*member.prefixes[parent], token] for parent, token in pairs]
+
+
+def _flat(order: IntArray, length: int) -> IntArray:
+    """Returns the flat places of each member's own places, order (n, c) int64 below `length`."""
+    return order + np.arange(0, len(order) * length, length)[:, None]
 
 
 def _normalised(scores: FloatArray, lengths: IntArray, penalties: npt.NDArray[np.float64]) -> FloatArray:
