@@ -81,6 +81,8 @@ def _timings(timings: Timings) -> TimingsAnswer:
 def _usage(result: TranslationResult) -> UsageAnswer:
     return UsageAnswer(
         model=result.model,
+        source=result.source,
+        target=result.target,
         num_source_tokens=result.num_source_tokens,
         num_target_tokens=result.num_target_tokens,
         num_length_stops=result.num_length_stops,

@@ -1,15 +1,27 @@
-"""English names of languages by code, as CLDR has them."""
+"""English names of languages by code, as CLDR has them, and ISO 639-3 where that has none.
+
+Which language a code means is decided in `translation.codes`.
+"""
+
+from service.translation.codes import parse_code
 
 NAMES = {
     "aa": "Afar",
     "ab": "Abkhazian",
     "ace": "Acehnese",
+    "acm": "Mesopotamian Arabic",
+    "acq": "Taʽizzi-Adeni Arabic",
     "ae": "Avestan",
+    "aeb": "Tunisian Arabic",
     "af": "Afrikaans",
+    "ajp": "South Levantine Arabic",
     "ak": "Akan",
     "am": "Amharic",
     "an": "Aragonese",
+    "apc": "North Levantine Arabic",
     "ar": "Arabic",
+    "arb": "Modern Standard Arabic",
+    "ars": "Najdi Arabic",
     "ary": "Moroccan Arabic",
     "arz": "Egyptian Arabic",
     "as": "Assamese",
@@ -18,6 +30,7 @@ NAMES = {
     "awa": "Awadhi",
     "ay": "Aymara",
     "az": "Azerbaijani",
+    "azb": "South Azerbaijani",
     "ba": "Bashkir",
     "ban": "Balinese",
     "be": "Belarusian",
@@ -38,6 +51,7 @@ NAMES = {
     "ceb": "Cebuano",
     "ch": "Chamorro",
     "chm": "Mari",
+    "cjk": "Chokwe",
     "ckb": "Central Kurdish",
     "co": "Corsican",
     "cr": "Cree",
@@ -63,6 +77,7 @@ NAMES = {
     "et": "Estonian",
     "eu": "Basque",
     "fa": "Persian",
+    "fa-AF": "Dari",
     "ff": "Fula",
     "fi": "Finnish",
     "fil": "Filipino",
@@ -86,6 +101,7 @@ NAMES = {
     "hi": "Hindi",
     "hil": "Hiligaynon",
     "hmn": "Hmong",
+    "hne": "Chhattisgarhi",
     "ho": "Hiri Motu",
     "hr": "Croatian",
     "hsb": "Upper Sorbian",
@@ -110,6 +126,7 @@ NAMES = {
     "kab": "Kabyle",
     "kac": "Kachin",
     "kam": "Kamba",
+    "kbp": "Kabiye",
     "kea": "Kabuverdianu",
     "kg": "Kongo",
     "ki": "Kikuyu",
@@ -192,8 +209,8 @@ NAMES = {
     "pl": "Polish",
     "ps": "Pashto",
     "pt": "Portuguese",
-    "pt-BR": "Brazilian Portuguese",
-    "pt-PT": "European Portuguese",
+    "pt-BR": "Portuguese (Brazil)",
+    "pt-PT": "Portuguese (Portugal)",
     "qu": "Quechua",
     "raj": "Rajasthani",
     "rm": "Romansh",
@@ -231,6 +248,7 @@ NAMES = {
     "sw": "Swahili",
     "szl": "Silesian",
     "ta": "Tamil",
+    "taq": "Tamasheq",
     "te": "Telugu",
     "tg": "Tajik",
     "th": "Thai",
@@ -268,13 +286,57 @@ NAMES = {
     "za": "Zhuang",
     "zgh": "Standard Moroccan Tamazight",
     "zh": "Chinese",
-    "zh-Hans": "Simplified Chinese",
-    "zh-Hant": "Traditional Chinese",
+    "zh-Hans": "Chinese (Simplified)",
+    "zh-Hant": "Chinese (Traditional)",
     "zu": "Zulu",
+}
+SCRIPTS = {
+    "Arab": "Arabic",
+    "Armn": "Armenian",
+    "Beng": "Bangla",
+    "Cans": "Unified Canadian Aboriginal Syllabics",
+    "Cyrl": "Cyrillic",
+    "Deva": "Devanagari",
+    "Ethi": "Ethiopic",
+    "Geor": "Georgian",
+    "Grek": "Greek",
+    "Gujr": "Gujarati",
+    "Guru": "Gurmukhi",
+    "Hang": "Hangul",
+    "Hans": "Simplified",
+    "Hant": "Traditional",
+    "Hebr": "Hebrew",
+    "Hira": "Hiragana",
+    "Jpan": "Japanese",
+    "Kana": "Katakana",
+    "Khmr": "Khmer",
+    "Knda": "Kannada",
+    "Laoo": "Lao",
+    "Latn": "Latin",
+    "Mlym": "Malayalam",
+    "Mong": "Mongolian",
+    "Mymr": "Myanmar",
+    "Olck": "Ol Chiki",
+    "Orya": "Odia",
+    "Sinh": "Sinhala",
+    "Taml": "Tamil",
+    "Telu": "Telugu",
+    "Tfng": "Tifinagh",
+    "Thai": "Thai",
+    "Tibt": "Tibetan",
 }
 
 
 def language_name(code: str) -> str:
-    """Names a language: by its whole code, else by its first part, else the code itself."""
-    tag = code.replace("_", "-")
-    return NAMES.get(tag) or NAMES.get(tag.split("-")[0].lower()) or code
+    """Names a language, with its script where that is not the usual one; an unknown code is its own name."""
+    tag = parse_code(code)
+    if code in NAMES or tag is None:
+        return NAMES.get(code, code)
+    for part in (tag.region, tag.script):
+        if f"{tag.macrolanguage}-{part}" in NAMES:
+            return NAMES[f"{tag.macrolanguage}-{part}"]
+    name = NAMES.get(tag.language) or NAMES.get(tag.macrolanguage)
+    if name is None:
+        return code
+    is_usual = tag.script is None or tag.usual_script in (None, tag.script)
+    return name if is_usual else f"{name} ({SCRIPTS.get(tag.script or '', tag.script)})"

@@ -112,8 +112,13 @@ class TranslateBody(RequestModel):
     )
 
     q: Texts = Field(description=f"A string, {_TEXT}, or a list of them. The answer has the same shape and order.")
-    source: LanguageCode = Field(description="Language code of the texts; see GET /languages.")
-    target: LanguageCode = Field(description="Language code to translate into.")
+    source: LanguageCode = Field(
+        description="Language of the texts, as GET /languages lists it or by any usual code for it: "
+        "`de`, `deu`, `DE`, `de-AT`, `deu_Latn`."
+    )
+    target: LanguageCode = Field(
+        description="Language to translate into, likewise; `zh-Hant` or `pt-BR` for a variant."
+    )
     format: Annotated[Literal["text"], BeforeValidator(_refuse_html)] = Field(
         "text", description="What the texts are; only plain text for now."
     )
@@ -184,9 +189,11 @@ class TimingsAnswer(AnswerModel):
 
 
 class UsageAnswer(AnswerModel):
-    """What was used for a request."""
+    """What was used for a request; languages as the model's package writes them."""
 
     model: str
+    source: str
+    target: str
     num_source_tokens: int
     num_target_tokens: int
     num_length_stops: int = Field(description="Segments that ended at a length limit instead of an end token.")

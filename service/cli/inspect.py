@@ -22,7 +22,7 @@ def inspect(package: Path, as_json: bool) -> None:
         return
     total = sum(entry["size_bytes"] for entry in manifest["files"].values())
     click.echo(f"{manifest['name']}: every file is present and unchanged, {_megabytes(total)} in all")
-    for line in _lines(manifest):
+    for line in _lines(_with_languages_named(manifest)):
         click.echo(line)
     if report:
         click.echo("report:")
@@ -36,6 +36,21 @@ def _report(package: Path) -> dict[str, Any]:
         return {}
     report: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     return report
+
+
+def _with_languages_named(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns a manifest whose languages have their names and take one line each; there may be hundreds."""
+    from service.api.language_names import language_name
+
+    named = {
+        side: {f"{code} ({language_name(code)})": _settings_line(settings) for code, settings in languages.items()}
+        for side, languages in manifest.get("languages", {}).items()
+    }
+    return {name: named if name == "languages" else value for name, value in manifest.items()}
+
+
+def _settings_line(settings: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name} {value}" for name, value in settings.items() if value not in (None, [])) or "no ids"
 
 
 def _lines(values: Mapping[str, Any], indent: str = "") -> Iterator[str]:

@@ -45,8 +45,8 @@ def _decoding_options(command: F) -> F:
 
 @click.command(short_help="Translate files, or standard input, line by line.")
 @click.argument("files", nargs=-1, type=click.Path(exists=True, dir_okay=False, allow_dash=True))
-@click.option("--source", help="Language code of the texts; may be left out when the models know one pair only.")
-@click.option("--target", help="Language code to translate into; may be left out likewise.")
+@click.option("--source", help="Language of the texts, by any usual code; may be left out where there is one only.")
+@click.option("--target", help="Language to translate into, by any usual code; may be left out likewise.")
 @click.option("--output", type=click.Path(dir_okay=False, path_type=Path), help="Write there, not to standard output.")
 @click.option(
     "--buffer-lines",
@@ -61,7 +61,7 @@ def translate(files: tuple[str, ...], output: Path | None, buffer_lines: int, **
     """Translate FILES, or standard input, line by line.
 
     Each line is a text of its own. Lines keep their order, number and endings. The output file appears only when
-    everything is translated.
+    everything is translated. `verso inspect` lists the languages of a package.
     """
     settings = settings_from({name: options[name] for name in ENGINE_SETTINGS} | _UNBOUNDED)
     from service.cli.windows import translate_lines
@@ -88,15 +88,28 @@ def _template(registry: "Registry", options: Mapping[str, Any]) -> "TranslationR
 
     source, target = options["source"], options["target"]
     if source is None or target is None:
-        pairs = registry.languages()
-        pairs = tuple(pair for pair in pairs if source in (None, pair.source) and target in (None, pair.target))
-        if len(pairs) != 1:
-            raise click.UsageError("give --source and --target; the models translate more than one pair")
-        source, target = pairs[0].source, pairs[0].target
+        source, target = _only_pair(registry, source, target)
     chosen = {name: options[name] for name in _DECODING}
     if chosen["early_stopping"] in ("true", "false"):
         chosen["early_stopping"] = chosen["early_stopping"] == "true"
     return TranslationRequest(texts=(), source=source, target=target, options=PartialOptions(**chosen))
+
+
+def _only_pair(registry: "Registry", source: str | None, target: str | None) -> tuple[str, str]:
+    """Returns the one pair there is with the language that is given; raises UsageError if there are more, or none."""
+    from service.translation.codes import DeclaredCodes
+
+    pairs = registry.languages()
+    if source is not None:
+        source = DeclaredCodes({pair.source for pair in pairs}).find(source)
+        pairs = tuple(pair for pair in pairs if pair.source == source)
+    if target is not None:
+        target = DeclaredCodes({pair.target for pair in pairs}).find(target)
+        pairs = tuple(pair for pair in pairs if pair.target == target)
+    if len(pairs) != 1:
+        number = "more than one pair" if pairs else "no such pair"
+        raise click.UsageError(f"give --source and --target; the models translate {number}")
+    return pairs[0].source, pairs[0].target
 
 
 def _read_all(files: tuple[str, ...]) -> Iterator[Line]:

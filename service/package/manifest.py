@@ -63,10 +63,14 @@ class SourceLanguage(_Part):
 
 
 class TargetLanguage(_Part):
-    """What asks for this language: ids in front of the source, or a forced first target token."""
+    """What asks for this language: ids in front of the source, a forced first target token, or a start token.
+
+    start_id: token that decoding starts from instead of `special_ids.decoder_start`.
+    """
 
     source_prefix_ids: tuple[Id, ...] = ()
     forced_first_id: Id | None = None
+    start_id: Id | None = None
 
 
 class Languages(_Part):
@@ -183,8 +187,7 @@ def _id_problems(manifest: Manifest) -> list[str]:
         source_ids.update(source.prefix_ids, source.suffix_ids)
     for target in languages.targets.values():
         source_ids.update(target.source_prefix_ids)
-        if target.forced_first_id is not None:
-            target_ids.add(target.forced_first_id)
+        target_ids.update(token for token in (target.forced_first_id, target.start_id) if token is not None)
     if manifest.generation.forced_eos_id is not None:
         target_ids.add(manifest.generation.forced_eos_id)
     problems = []

@@ -81,9 +81,9 @@ class RunningBatch:
             width = sequence.num_rows
             place = (width, self._group(width).join(sequence.task, row))
             self._places[sequence], self._running[place] = place, sequence
-        count = len(sequences)
-        self._tokens = np.concatenate([self._tokens, np.full(count, self._rules.start_id)])
-        self._positions = np.concatenate([self._positions, np.zeros(count, np.int64)])
+        starts = [self._rules.start_of(sequence.task.start_id) for sequence in sequences]
+        self._tokens = np.concatenate([self._tokens, np.array(starts, np.int64)])
+        self._positions = np.concatenate([self._positions, np.zeros(len(sequences), np.int64)])
         self._memories = np.concatenate([self._memories, memories])
         self._solo = np.concatenate([self._solo, solo])
 

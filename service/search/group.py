@@ -24,12 +24,14 @@ class SearchTask:
 
     forced_first_id: token its first step must take (a target language), if any.
     source_length: source tokens, the width of its alignment rows.
+    start_id: token its decoding begins with (a target language), if not the model's.
     """
 
     options: DecodingOptions
     forced_first_id: int | None
     source_length: int
     with_alignment: bool
+    start_id: int | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -106,6 +108,7 @@ class SearchGroup(ABC):
 
     def num_best(self) -> int:
         """Returns how many of each row's best tokens the next step must give."""
+        self._release_forced()
         extra = 0
         for member in self._special.values():
             member.touched = [
@@ -152,8 +155,16 @@ class SearchGroup(ABC):
             task=task,
             processor=ScoreProcessor(task.options, self._rules, task.forced_first_id, domain) if needed else None,
             sampler=Sampler(task.options) if task.options.sampling else None,
-            prefixes=[[self._rules.start_id] for _ in range(self.width)],
+            prefixes=[[self._rules.start_of(task.start_id)] for _ in range(self.width)],
         )
+
+    def _release_forced(self) -> None:
+        """Makes members ordinary that were special for the sake of their first token, once they have it."""
+        for slot, member in list(self._special.items()):
+            if member.processor and self._steps[slot] and not ScoreProcessor.needed(member.task.options, None):
+                member.processor = None
+                if not (member.sampler or member.task.with_alignment):
+                    del self._special[slot]
 
     def _grow(self) -> None:
         count = len(self._steps)

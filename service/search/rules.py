@@ -17,7 +17,7 @@ IMPOSSIBLE = np.float32(-1e9)
 class DecodingRules:
     """Fixed by the model package.
 
-    start_id: token the decoder begins with; part of every prefix, never of a result.
+    start_id: token the decoder begins with, unless a sequence has its own; part of every prefix, never of a result.
     eos_id: ends a hypothesis.
     forced_eos_id: taken at the last allowed position whatever the model says; None lets the model choose there.
     renormalize: log-probabilities are normalised again after processors changed some (`renormalize_logits`).
@@ -27,6 +27,10 @@ class DecodingRules:
     eos_id: int
     forced_eos_id: int | None
     renormalize: bool
+
+    def start_of(self, own: int | None) -> int:
+        """Returns the token a sequence begins with: its own (a target language's), or else the model's."""
+        return self.start_id if own is None else own
 
 
 @dataclass(frozen=True, slots=True, eq=False)

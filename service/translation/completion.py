@@ -6,6 +6,7 @@ from service.package.package import ModelPackage
 from service.scheduler.sequence import SequenceResult
 from service.search.hypothesis import Hypothesis
 from service.text.segmentation import Gap
+from service.translation.codes import primary_language
 from service.translation.preparation import PreparedDocument, PreparedSegment
 from service.translation.translation import SegmentHypothesis, SegmentTranslation, Translation
 
@@ -16,16 +17,20 @@ _UNSPACED_LANGUAGES = frozenset({"zh", "ja", "th", "lo", "km", "my", "yue", "wuu
 def complete(
     document: PreparedDocument, results: Sequence[SequenceResult], package: ModelPackage, target: str
 ) -> Translation:
-    """Makes the translation of one document from the results of its segments, in order."""
+    """Makes the translation of one document from the results of its segments, in order.
+
+    target: code as the package declares it.
+    """
     segments = tuple(
-        _segment_translation(prepared, result, package)
+        _segment_translation(prepared, result, package, target)
         for prepared, result in zip(document.segments, results, strict=True)
     )
     width = max((len(segment.hypotheses) for segment in segments), default=1)
+    spaced = primary_language(target) not in _UNSPACED_LANGUAGES
 
     def text_of(rank: int) -> str:
         texts = iter([segment.hypotheses[min(rank, len(segment.hypotheses) - 1)].text for segment in segments])
-        return _joined(document, texts, spaced=target.partition("-")[0].casefold() not in _UNSPACED_LANGUAGES)
+        return _joined(document, texts, spaced=spaced)
 
     # Different tokens can spell the same text; an alternative says something new.
     texts = dict.fromkeys(text_of(rank) for rank in range(width))
@@ -39,24 +44,30 @@ def complete(
 
 
 def _segment_translation(
-    prepared: PreparedSegment, result: SequenceResult, package: ModelPackage
+    prepared: PreparedSegment, result: SequenceResult, package: ModelPackage, target: str
 ) -> SegmentTranslation:
     ids = tuple(prepared.source_ids.tolist())
+    forced_first_id = package.manifest.languages.targets[target].forced_first_id
     return SegmentTranslation(
         source=prepared.segment.text,
         span=prepared.segment.span,
         source_token_ids=ids,
         source_tokens=tuple(package.source_tokenizer.pieces(ids)),
         hypotheses=tuple(
-            _segment_hypothesis(hypothesis, package, prepared.segment.text) for hypothesis in result.hypotheses
+            _segment_hypothesis(hypothesis, package, prepared.segment.text, forced_first_id)
+            for hypothesis in result.hypotheses
         ),
     )
 
 
-def _segment_hypothesis(hypothesis: Hypothesis, package: ModelPackage, source: str) -> SegmentHypothesis:
+def _segment_hypothesis(
+    hypothesis: Hypothesis, package: ModelPackage, source: str, forced_first_id: int | None
+) -> SegmentHypothesis:
     eos = package.manifest.special_ids.eos
     ids = hypothesis.token_ids
-    shown = package.target_tokenizer.decode([token for token in ids if token != eos]).strip()
+    # The token that asks for the language is part of the result but not of its text.
+    own = ids[1:] if forced_first_id is not None and ids[:1] == (forced_first_id,) else ids
+    shown = package.target_tokenizer.decode([token for token in own if token != eos]).strip()
     return SegmentHypothesis(
         # A model may answer with nothing; a segment is never lost for that.
         text=shown or source,

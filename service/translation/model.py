@@ -16,6 +16,7 @@ from service.scheduler.stats import StatsSink
 from service.search.group import SearchTask
 from service.search.options import DecodingOptions
 from service.search.rules import DecodingRules
+from service.translation.codes import DeclaredCodes
 from service.translation.completion import complete
 from service.translation.preparation import PreparedDocument, SourceTemplate, prepare
 from service.translation.translation import Translation
@@ -36,6 +37,8 @@ class LoadedModel:
         self.precision, self.provider = engine.precision, engine.provider
         self.num_threads, self.num_decode_threads = engine.num_threads, engine.num_decode_threads
         self.pairs = manifest.languages.pairs
+        self.sources = DeclaredCodes(manifest.languages.sources)
+        self.targets = DeclaredCodes(manifest.languages.targets)
         self.defaults = default_options(self.package, limits.max_rows)
         rules = DecodingRules(
             start_id=manifest.special_ids.decoder_start,
@@ -70,13 +73,13 @@ class LoadedModel:
 
         Raises QueueFullError or ShuttingDownError.
         """
-        forced_first_id = self.package.manifest.languages.targets[target].forced_first_id
-        sequences = [
-            DecodeSequence(part.source_ids, SearchTask(options, forced_first_id, len(part.source_ids), with_alignments))
-            for document in documents
-            for part in document.segments
+        language = self.package.manifest.languages.targets[target]
+        sources = [part.source_ids for document in documents for part in document.segments]
+        tasks = [
+            SearchTask(options, language.forced_first_id, len(ids), with_alignments, language.start_id)
+            for ids in sources
         ]
-        return self.pool.dispatch(sequences, deadline)
+        return self.pool.dispatch([DecodeSequence(*one) for one in zip(sources, tasks, strict=True)], deadline)
 
     def complete(
         self, documents: Sequence[PreparedDocument], results: Sequence[SequenceResult], target: str

@@ -9,6 +9,7 @@ from service.package.manifest import Manifest
 from service.package.package import ModelPackage
 from service.text.cutting import cut
 from service.text.segmentation import Gap, Part, Segment, segment
+from service.translation.codes import primary_language
 
 # Models trained on sentences leave parts of much longer sources out, long before their positions end.
 LONGEST_SEGMENT = 128
@@ -16,11 +17,10 @@ LONGEST_SEGMENT = 128
 
 @dataclass(frozen=True, slots=True)
 class SourceTemplate:
-    """What surrounds a segment's own tokens for one language pair, and what the target's first token must be."""
+    """What surrounds a segment's own tokens for one language pair."""
 
     prefix: tuple[int, ...]
     suffix: tuple[int, ...]
-    forced_first_id: int | None
 
     @classmethod
     def of(cls, manifest: Manifest, source: str, target: str) -> "SourceTemplate":
@@ -29,7 +29,6 @@ class SourceTemplate:
         return cls(
             prefix=(*target_language.source_prefix_ids, *source_language.prefix_ids),
             suffix=source_language.suffix_ids,
-            forced_first_id=target_language.forced_first_id,
         )
 
     def around(self, ids: list[int]) -> IntArray:
@@ -74,7 +73,7 @@ def prepare(text: str, language: str, package: ModelPackage, template: SourceTem
     """Prepares one document; raises UntranslatableError if a character alone is too long for the model."""
     tokenizer = package.source_tokenizer
     limit = longest_source(package.manifest) - len(template.prefix) - len(template.suffix)
-    parts = segment(text, language)
+    parts = segment(text, primary_language(language))
     encoded = iter(tokenizer.encode_batch([part.text for part in parts if isinstance(part, Segment)]))
     prepared: list[PreparedPart] = []
     for part in parts:

@@ -8,7 +8,7 @@ from service.engine.options import EngineOptions
 from service.errors import PackageInvalidError, UnsupportedPairError, VersoError
 from service.scheduler.options import SchedulerOptions
 from service.scheduler.stats import StatsSink
-from service.translation.codes import match_code
+from service.translation.codes import DeclaredCodes
 from service.translation.model import LoadedModel
 
 
@@ -56,13 +56,12 @@ class Registry:
 
     def __init__(self, models: Sequence[LoadedModel]) -> None:
         self._models = tuple(models)
-        self._pairs = {
-            pair: LanguagePairInfo(*pair, model.name) for model in reversed(self._models) for pair in model.pairs
-        }
+        pairs = {pair: model.name for model in reversed(self._models) for pair in model.pairs}
+        self._pairs = tuple(LanguagePairInfo(*pair, pairs[pair]) for pair in sorted(pairs))
 
     def languages(self) -> tuple[LanguagePairInfo, ...]:
         """Returns all pairs, sorted."""
-        return tuple(self._pairs[pair] for pair in sorted(self._pairs))
+        return self._pairs
 
     def models(self) -> tuple[ModelInfo, ...]:
         """Returns what is loaded."""
@@ -86,18 +85,34 @@ class Registry:
         )
 
     def route(self, source: str, target: str) -> Route:
-        """Returns the model for a pair as a caller wrote it; raises UnsupportedPairError."""
+        """Returns the model for a pair as a caller wrote it; raises UnsupportedPairError that names what there is."""
+        reached: set[str] = set()
         for model in self._models:
-            languages = model.package.manifest.languages
-            found = match_code(source, languages.sources), match_code(target, languages.targets)
-            if found[0] is not None and found[1] is not None and found in model.pairs:
+            found = model.sources.find(source), model.targets.find(target)
+            if found[0] is not None and found[1] is not None and found[0] != found[1]:
                 return Route(model, found[0], found[1])
-        raise UnsupportedPairError("no loaded model translates between these languages")
+            if found[0] is not None:
+                reached.update(code for code in model.targets if code != found[0])
+        problems = _missing("source", source, [model.sources for model in self._models])
+        problems += _missing("target", target, [model.targets for model in self._models])
+        if not problems:
+            problems.append(f"target: not translated into from this source; supported are {', '.join(sorted(reached))}")
+        raise UnsupportedPairError("no loaded model translates between these languages", problems)
 
     def close(self, drain_seconds: float) -> None:
         """Finishes within `drain_seconds` what each model has in hand, and ends their threads."""
         for model in self._models:
             model.close(drain_seconds)
+
+
+def _missing(side: str, written: str, declared: Sequence[DeclaredCodes]) -> list[str]:
+    """Says what there is instead when no package has a language; repeats nothing that was written."""
+    if any(codes.find(written) is not None for codes in declared):
+        return []
+    variants = sorted({code for codes in declared for code in codes.variants(written)})
+    if variants:
+        return [f"{side}: not supported in this script or region; supported are {', '.join(variants)}"]
+    return [f"{side}: not supported; supported are {', '.join(sorted({code for codes in declared for code in codes}))}"]
 
 
 def open_registry(

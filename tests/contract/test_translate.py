@@ -63,6 +63,8 @@ def test_timings_and_usage_come_on_request(client):
     assert answer["timings"]["queue_seconds"] == 0.002
     assert answer["usage"] == {
         "model": "scripted",
+        "source": "en",
+        "target": "de",
         "num_source_tokens": 2,
         "num_target_tokens": 3,
         "num_length_stops": 0,

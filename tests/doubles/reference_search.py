@@ -15,15 +15,22 @@ Logits = Callable[[Sequence[int]], np.ndarray]
 
 
 def search(
-    logits: Logits, options: DecodingOptions, rules: DecodingRules, forced_first_id: int | None = None, banned=-np.inf
+    logits: Logits,
+    options: DecodingOptions,
+    rules: DecodingRules,
+    forced_first_id: int | None = None,
+    banned=-np.inf,
+    start_id: int | None = None,
 ):
     """Returns [(token ids, score)], best first; `logits` maps a prefix (start token included) to (V,) scores.
 
-    banned: the logit that the start token, which is never generated, has in the checkpoint.
+    banned: the logit that the model's start token, which is never generated, has in the checkpoint.
+    start_id: what this sequence begins with instead of it.
     """
+    start = rules.start_id if start_id is None else start_id
     if options.beam_size == 1:
-        return _greedy(logits, options, rules, forced_first_id)
-    return _beam(logits, options, rules, forced_first_id, banned)
+        return _greedy(logits, options, rules, forced_first_id, start)
+    return _beam(logits, options, rules, (forced_first_id, banned, start))
 
 
 def processed(scores, prefix, options, rules, forced_first_id):
@@ -52,8 +59,8 @@ def processed(scores, prefix, options, rules, forced_first_id):
     return log_softmax(scores).astype(np.float64) if rules.renormalize else scores
 
 
-def _greedy(logits, options, rules, forced_first_id):
-    prefix, score = [rules.start_id], 0.0
+def _greedy(logits, options, rules, forced_first_id, start):
+    prefix, score = [start], 0.0
     while True:
         raw = logits(prefix)
         scores = processed(raw, prefix, options, rules, forced_first_id)
@@ -65,9 +72,10 @@ def _greedy(logits, options, rules, forced_first_id):
             return [(prefix[1:], score)]
 
 
-def _beam(logits, options, rules, forced_first_id, banned):
+def _beam(logits, options, rules, beginning):
+    forced_first_id, banned, start = beginning
     width, penalty = options.beam_size, options.length_penalty
-    running = [([rules.start_id], 0.0)]
+    running = [([start], 0.0)]
     finished = []
     for length in range(1, options.max_new_tokens + 1):
         candidates = []

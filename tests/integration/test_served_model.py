@@ -1,13 +1,5 @@
 """The bundled model behind real HTTP: a process started as a user starts it, and many clients at once."""
 
-import json
-import os
-import signal
-import socket
-import subprocess
-import sys
-import time
-import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -15,45 +7,13 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from tests.integration.running import PACKAGE, held_out_sources
-
-READY_SECONDS = 60.0
+from tests.integration.served import served, translate
 
 
 @pytest.fixture(scope="module")
 def service() -> Iterator[str]:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    environment = {**os.environ, "VERSO_MODELS": str(PACKAGE)}
-    command = [sys.executable, "-m", "service", "serve", "--port", str(port)]
-    with subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL) as process:
-        url = f"http://127.0.0.1:{port}"
-        wait_until_ready(url, process)
+    with served(PACKAGE) as url:
         yield url
-        process.send_signal(signal.SIGTERM)
-        assert process.wait(30) in (0, -signal.SIGTERM)
-
-
-def wait_until_ready(url: str, process: subprocess.Popen) -> None:
-    end = time.monotonic() + READY_SECONDS
-    while time.monotonic() < end:
-        assert process.poll() is None, "the service ended before it was ready"
-        try:
-            with urllib.request.urlopen(f"{url}/readyz", timeout=5):  # noqa: S310 (our own loopback service)
-                return
-        except (urllib.error.URLError, ConnectionError):
-            time.sleep(0.05)
-    raise AssertionError("the service did not become ready")
-
-
-def translate(url: str, **body) -> dict:
-    request = urllib.request.Request(  # noqa: S310 (our own loopback service)
-        f"{url}/translate",
-        json.dumps({"source": "en", "target": "de", **body}).encode(),
-        {"Content-Type": "application/json"},
-    )
-    with urllib.request.urlopen(request, timeout=60) as answer:  # noqa: S310 (as above)
-        return json.load(answer)
 
 
 def test_an_english_sentence_comes_back_in_german(service):

@@ -128,6 +128,17 @@ def test_languages_may_be_left_out_when_there_is_one_pair_only(run, translator, 
     assert run("translate", "--source", "de", "--target", "xx", input="a\n").stdout == "xx:a\n"
 
 
+def test_a_language_that_is_given_may_be_written_as_usual(run, translator, registry, monkeypatch):
+    pairs = tuple(LanguagePairInfo("eng_Latn", code, "many") for code in ("deu_Latn", "zho_Hans", "zho_Hant"))
+    monkeypatch.setattr(registry, "languages", lambda: pairs)
+    assert run("translate", "--target", "DE", input="a\n").stdout == "deu_Latn:a\n"
+    assert run("translate", "--target", "zh-TW", input="a\n").stdout == "zho_Hant:a\n"
+    several = run("translate", "--source", "en", input="a\n")
+    assert (several.exit_code, "more than one pair" in several.stderr) == (2, True)
+    none = run("translate", "--target", "sr", input="a\n")
+    assert (none.exit_code, "no such pair" in none.stderr) == (2, True)
+
+
 def test_models_are_closed_whether_it_went_well_or_not(run, translator, registry):
     run("translate", input="a\n")
     assert registry.is_closed
@@ -303,6 +314,28 @@ def test_a_package_is_shown_with_its_report(run, package):
         "  agreement:\n"
         "    int8: 0.99\n"
     )
+
+
+def test_languages_are_shown_by_name_in_a_line_each(run, package, monkeypatch):
+    languages = {
+        "sources": {"eng_Latn": {"prefix_ids": [256047], "suffix_ids": [2]}},
+        "targets": {
+            "zho_Hant": {"source_prefix_ids": [], "forced_first_id": 256201, "start_id": None},
+            "de": {"source_prefix_ids": [], "forced_first_id": None, "start_id": None},
+        },
+    }
+    opened = types.SimpleNamespace(model_dump=lambda mode: {"name": "many", "languages": languages, "files": {}})
+    monkeypatch.setattr(
+        service.package.package.ModelPackage, "open", lambda folder: types.SimpleNamespace(manifest=opened)
+    )
+    assert (
+        "languages:\n"
+        "  sources:\n"
+        "    eng_Latn (English): prefix_ids [256047], suffix_ids [2]\n"
+        "  targets:\n"
+        "    zho_Hant (Chinese (Traditional)): forced_first_id 256201\n"
+        "    de (German): no ids\n"
+    ) in run("inspect", str(package)).stdout
 
 
 def test_a_package_is_shown_to_programs_as_json(run, package):

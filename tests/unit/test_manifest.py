@@ -57,6 +57,8 @@ def test_every_source_with_every_other_target_is_a_pair():
         ("languages.targets", {}, "targets"),
         ("languages.targets", {"de": {"source_prefix_ids": [77]}}, r"source ids \[77\]"),
         ("languages.targets", {"de": {"forced_first_id": 77}}, r"target ids \[77\]"),
+        ("languages.targets", {"de": {"start_id": 40}}, r"target ids \[40\]"),
+        ("languages.targets", {"de": {"start_id": -1}}, "start_id"),
         ("languages.sources", {"en us": {"suffix_ids": [0]}}, "en us"),
         ("default_precision", "int8", "default_precision int8"),
         ("precisions", {}, "precisions"),
@@ -69,6 +71,12 @@ def test_every_source_with_every_other_target_is_a_pair():
 def test_what_is_wrong_is_named(path, value, part):
     with pytest.raises(ValidationError, match=part):
         Manifest.model_validate(changed(path, value))
+
+
+def test_a_target_may_have_a_start_token_of_its_own():
+    languages = Manifest.model_validate(changed("languages.targets", {"de": {"start_id": 38}})).languages
+    assert languages.targets["de"].start_id == 38
+    assert Manifest.model_validate(CONTENT).languages.targets["de"].start_id is None
 
 
 def test_all_inconsistencies_are_named_together():

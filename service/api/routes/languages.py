@@ -13,11 +13,9 @@ router = APIRouter()
 @router.get("/languages", responses=failures(500, 503), summary="List languages")
 async def languages(request: Request) -> list[LanguageAnswer]:
     """Lists each source language with the languages it can be translated into."""
-    targets: dict[str, list[str]] = {}
+    targets: dict[str, set[str]] = {}
     for pair in services_of(request).lifecycle.backend().registry.languages():
-        listed = targets.setdefault(pair.source, [])
-        if pair.target not in listed:
-            listed.append(pair.target)
+        targets.setdefault(pair.source, set()).add(pair.target)
     return [
         LanguageAnswer(code=code, name=language_name(code), targets=sorted(listed))
         for code, listed in sorted(targets.items())
