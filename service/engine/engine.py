@@ -13,7 +13,7 @@ import onnxruntime as ort
 from service.engine.alignment import attention_weights
 from service.engine.arrays import BoolArray, FloatArray, IntArray, StepInputs, StepOutputs
 from service.engine.binding import Binding
-from service.engine.kv_cache import KVCache
+from service.engine.kv_cache import CacheLayout, KVCache
 from service.engine.layout import lay_out
 from service.engine.memory import MemoryPool
 from service.engine.options import EngineOptions
@@ -79,7 +79,7 @@ class Engine:
         """Forgets all rows and memories."""
         dimensions = self._dimensions
         layers, heads, width = dimensions.decoder_layers, dimensions.num_heads, dimensions.cache_head_width
-        self._cache = KVCache(layers, self._max_rows, heads, width)
+        self._cache = KVCache(self._cache_layout(), self._max_rows)
         self._solo, self._shared, self._nobody = (MemoryPool(layers, heads, width) for _ in range(3))
         # The solo kernel cannot run over nothing; where there is no solo source it runs over this one, unheard.
         nothing = np.zeros((1, heads, 1, width), np.float32)
@@ -133,6 +133,16 @@ class Engine:
             raise EngineError(f"the decoder failed: {error}") from error
         return replace(outputs, alignment=self._alignment(inputs)) if len(inputs.aligned) else outputs
 
+    def _cache_layout(self) -> CacheLayout:
+        """Reads off the decoder graph what each of its layers keeps of a row."""
+        prefix = "past_"
+        inputs = (value.name for value in self._session.get_inputs())
+        names = [name.removeprefix(prefix) for name in inputs if name.startswith(prefix)]
+        states = tuple(name for name in names if name.startswith("state."))
+        attention = tuple(name for name in names if name not in states)
+        sizes = self._dimensions
+        return CacheLayout(attention, states, sizes.num_heads, sizes.cache_head_width, sizes.model_width)
+
     def _bind_caches(self, num_rows: int) -> None:
         layout = (num_rows, self._cache.version, self._solo.version, self._shared.version)
         if layout == self._bound_layout:
@@ -141,13 +151,15 @@ class Engine:
         for layer in range(self._dimensions.decoder_layers):
             for offset, kind in enumerate("kv"):
                 index = 2 * layer + offset
-                cache, own = self._cache.value(index, num_rows), solo.value(index)
-                bind.bind_input(f"past_{kind}.{layer}", cache)
-                bind.bind_output(f"present_{kind}.{layer}", cache)
+                own = solo.value(index)
                 bind.bind_input(f"solo_{kind}.{layer}", own)
                 bind.bind_output(f"solo_present_{kind}.{layer}", own)
                 bind.bind_input(f"solo_last_{kind}.{layer}", solo.last_value(index))
                 bind.bind_input(f"cross_{kind}.{layer}", self._shared.value(index))
+        for name in self._cache.names:
+            kept = self._cache.value(name, num_rows)
+            bind.bind_input(f"past_{name}", kept)
+            bind.bind_output(f"present_{name}", kept)
         bind.bind_input("solo_past", solo.past_value())
         bind.bind_input("solo_total", solo.longest_value())
         bind.bind_input("lengths", self._shared.lengths_value())

@@ -1,8 +1,11 @@
-"""Self-attention keys and values of all rows, in one buffer that the decoder graph updates in place.
+"""What rows keep of their own tokens, in buffers that the decoder graph updates in place.
 
-Rows are dense: row r of the cache is row r of a step. The buffer has room for `max_rows` rows from the start and
-grows in length when a row outgrows it, so memory follows the longest translation seen.
+Layers with self-attention keep keys and values, which grow with the row; layers with a recurrent unit keep one vector.
+Rows are dense: row r of the cache is row r of a step. The buffers have room for `max_rows` rows from the start and
+grow in length when a row outgrows them, so memory follows the longest translation seen.
 """
+
+from dataclasses import dataclass
 
 import numpy as np
 import onnxruntime as ort
@@ -13,30 +16,48 @@ from service.engine.prefix import Prefix
 _FIRST_LENGTH = 64
 
 
+@dataclass(frozen=True, slots=True)
+class CacheLayout:
+    """Names of what each layer keeps, and sizes.
+
+    attention: names of keys and values, (R, H, T, D) each. states: names of recurrent states, (R, E) each.
+    """
+
+    attention: tuple[str, ...]
+    states: tuple[str, ...]
+    num_heads: int
+    head_width: int
+    model_width: int
+
+
 class KVCache:
-    """Keys and values (2 x layers, max_rows, H, T, D) float32; index 2 x layer is keys, 2 x layer + 1 values.
+    """Keys and values (n, max_rows, H, T, D) and states (m, max_rows, E), float32.
 
     version: changes whenever values taken before are no longer the cache.
     """
 
-    def __init__(self, num_layers: int, max_rows: int, num_heads: int, head_width: int) -> None:
+    def __init__(self, layout: CacheLayout, max_rows: int) -> None:
         self.version = 0
+        self.names = (*layout.attention, *layout.states)
+        self._layout = layout
+        self._states = np.zeros((len(layout.states), max_rows, layout.model_width), np.float32)
         # Pages of the buffer that no row has reached cost no memory.
-        self._hold(np.empty((2 * num_layers, max_rows, num_heads, _FIRST_LENGTH, head_width), np.float32))
+        shape = (len(layout.attention), max_rows, layout.num_heads, _FIRST_LENGTH, layout.head_width)
+        self._hold(np.empty(shape, np.float32))
 
-    def view(self, index: int, num_rows: int) -> FloatArray:
-        """Returns the first rows of one tensor, (R, H, T, D), contiguous."""
-        return self._data[index, :num_rows]
+    def view(self, name: str, num_rows: int) -> FloatArray:
+        """Returns the first rows of one tensor, contiguous."""
+        return np.asarray(self._prefixes[name].view(num_rows), np.float32)
 
-    def value(self, index: int, num_rows: int) -> ort.OrtValue:
+    def value(self, name: str, num_rows: int) -> ort.OrtValue:
         """Returns what `view` does, for ONNX Runtime."""
-        return self._prefixes[index].value(num_rows)
+        return self._prefixes[name].value(num_rows)
 
     def reserve(self, length: int, num_rows: int) -> None:
         """Makes room for `length` positions, keeping what the first `num_rows` rows hold."""
         old = self._data
         tensors, max_rows, heads, room, width = old.shape
-        if length <= room:
+        if length <= room or not tensors:
             return
         while room < length:
             room *= 2
@@ -53,7 +74,9 @@ class KVCache:
             longest = int(lengths.max())
             # All at once: every single copy would let go of the interpreter and have to wait for it again.
             self._data[:, targets, :, :longest] = self._data[:, sources, :, :longest]
+            self._states[:, targets] = self._states[:, sources]
 
     def _hold(self, data: FloatArray) -> None:
         self._data = data
-        self._prefixes = [Prefix(tensor) for tensor in data]
+        tensors = [*data, *self._states]
+        self._prefixes = {name: Prefix(tensor) for name, tensor in zip(self.names, tensors, strict=True)}

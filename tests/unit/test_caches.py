@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from service.engine.gaps import close_gaps
-from service.engine.kv_cache import KVCache
+from service.engine.kv_cache import CacheLayout, KVCache
 from service.engine.layout import grid_of, lay_out
 from service.engine.memory import MemoryPool, whole_vectors
 from service.engine.packing import like_lengths, pack
@@ -81,28 +81,46 @@ def test_closing_gaps_keeps_the_rest_dense_and_moves_as_little_as_possible(dropp
     assert all(index >= len(kept) for index in moved)
 
 
+NAMES = ("k.0", "v.0", "k.1", "v.1")
+CACHE = CacheLayout(NAMES, ("state.2",), HEADS, WIDTH, model_width=5)
+
+
 def test_the_cache_grows_in_length_without_losing_rows():
-    cache = KVCache(LAYERS, 4, HEADS, WIDTH)
+    cache = KVCache(CACHE, 4)
     first = np.random.default_rng(0).normal(size=(3, HEADS, 64, WIDTH)).astype(np.float32)
-    for index in range(2 * LAYERS):
-        cache.view(index, 3)[:] = first + index
+    for index, name in enumerate(NAMES):
+        cache.view(name, 3)[:] = first + index
+    cache.view("state.2", 3)[:] = 7
+    before = cache.version
     cache.reserve(65, 3)
-    for index in range(2 * LAYERS):
-        assert cache.view(index, 3).shape[2] >= 65
-        np.testing.assert_array_equal(cache.view(index, 3)[:, :, :64], first + index)
+    assert cache.version != before
+    assert (cache.view("state.2", 3) == 7).all()
+    for index, name in enumerate(NAMES):
+        assert cache.view(name, 3).shape[2] >= 65
+        np.testing.assert_array_equal(cache.view(name, 3)[:, :, :64], first + index)
 
 
 def test_rows_are_copied_up_to_their_filled_length():
-    cache = KVCache(LAYERS, 4, HEADS, WIDTH)
-    for index in range(2 * LAYERS):
-        cache.view(index, 4)[:] = np.arange(4, dtype=np.float32)[:, None, None, None]
+    cache = KVCache(CACHE, 4)
+    for name in NAMES:
+        cache.view(name, 4)[:] = np.arange(4, dtype=np.float32)[:, None, None, None]
+    cache.view("state.2", 4)[:] = np.arange(4, dtype=np.float32)[:, None]
     cache.copy_rows(np.array([3, 2]), np.array([0, 1]), np.array([5, 64]))
-    for index in range(2 * LAYERS):
-        view = cache.view(index, 4)
+    assert cache.view("state.2", 4)[:, 0].tolist() == [3, 2, 2, 3]
+    for name in NAMES:
+        view = cache.view(name, 4)
         assert (view[0, :, :5] == 3).all()
         assert (view[1] == 2).all()
         assert (view[2] == 2).all()
         assert (view[3] == 3).all()
+
+
+def test_a_cache_of_states_alone_never_grows():
+    cache = KVCache(CacheLayout((), ("state.0",), HEADS, WIDTH, model_width=5), 4)
+    before = cache.version
+    cache.reserve(1_000, 4)
+    assert cache.version == before
+    assert cache.view("state.0", 2).shape == (2, 5)
 
 
 @given(st.lists(st.integers(0, 5), min_size=1, max_size=24))
