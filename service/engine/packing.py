@@ -36,7 +36,7 @@ class PackedSources:
 
 
 def pack(sources: Sequence[Sequence[int] | IntArray]) -> PackedSources:
-    """Packs at least one source; L is the padded length of the longest."""
+    """Packs at least one source, ids (l,) each; L is the padded length of the longest."""
     lengths = np.array([len(source) for source in sources], np.int32)
     padded = whole_vectors(int(lengths.max()))
     starts = np.cumsum(lengths) - lengths

@@ -24,11 +24,11 @@ class Prefix:
         return len(self._array)
 
     def view(self, count: int) -> npt.NDArray[Any]:
-        """Returns the first `count` entries."""
+        """Returns the first `count` entries, (count, ...)."""
         return self._array[:count]
 
     def value(self, count: int) -> ort.OrtValue:
-        """Returns the first `count` entries as an ONNX Runtime value over the same memory."""
+        """Returns the first `count` entries, (count, ...), as an ONNX Runtime value over the same memory."""
         value = self._values.get(count)
         if value is None:
             value = self._values[count] = ort.OrtValue.ortvalue_from_numpy(self._array[:count])

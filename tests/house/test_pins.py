@@ -12,7 +12,7 @@ PIN = re.compile(r"^[A-Za-z0-9._-]+==[A-Za-z0-9.!_]+$")
 
 
 # Import name -> distribution, where they differ.
-DISTRIBUTIONS = {"google": "protobuf"}
+DISTRIBUTIONS = {"google": "protobuf", "yaml": "pyyaml"}
 # Comes with a declared distribution that is built on it and gives it out.
 INHERITED = {
     "annotated-types": "pydantic",
