@@ -13,7 +13,7 @@ from bench.machine import describe_machine
 from bench.publishing import prepare_environment, publish, take_cpus
 from bench.report import Report, Section
 from bench.run import ROOT, Run, RunOptions, Testset
-from bench.workloads import bundled, engine, growth, http, mixed, quality
+from bench.workloads import bundled, engine, growth, http, mixed, preservation, quality
 
 WORKLOADS: dict[str, Callable[[Run], Section]] = {
     "engine": engine.measure,
@@ -22,6 +22,7 @@ WORKLOADS: dict[str, Callable[[Run], Section]] = {
     "mixed": mixed.measure,
     "growth": growth.measure,
     "quality": quality.measure,
+    "preservation": preservation.measure,
 }
 
 

@@ -7,7 +7,8 @@ are decided in `api/problems.py` only.
     VersoError
     ├── CallerError      the caller can fix it: options, languages, sizes
     ├── MomentError      the moment is wrong: queue full, deadline, cancelled, not ready, shutting down
-    └── OperatorError    whoever runs the service can fix it: package, settings, engine
+    ├── OperatorError    whoever runs the service can fix it: package, settings, engine
+    └── InvalidDocumentError   a file given to the command line; never an answer over HTTP
 """
 
 from collections.abc import Sequence
@@ -150,3 +151,9 @@ class ExportError(OperatorError):
     """A checkpoint cannot be exported, or its export does not compute what it must; `problems` lists every reason."""
 
     code = "export_failed"
+
+
+class InvalidDocumentError(VersoError):
+    """A file is not what its format says: damaged, encrypted, too large when unpacked, or in another encoding."""
+
+    code = "invalid_document"

@@ -9,11 +9,11 @@ import numpy as np
 from bench.rivals.rival import Ids, Outcome, Task
 from service.engine.options import EngineOptions
 from service.scheduler.options import SchedulerOptions
+from service.scheduler.sequence import Sequence
 from service.scheduler.stats import NullSink
 from service.search.options import DecodingOptions
-from service.text.segmentation import Segment, Span
+from service.translation.direction import Direction
 from service.translation.model import LoadedModel
-from service.translation.preparation import PreparedDocument, PreparedSegment
 
 
 class VersoRival:
@@ -23,7 +23,7 @@ class VersoRival:
         self._model = LoadedModel(
             package, EngineOptions(precision=precision), SchedulerOptions(max_kept_tokens=0), NullSink()
         )
-        self._target = self._model.pairs[0][1]
+        self._direction = self._model.direction(*self._model.pairs[0])
 
     def layout(self) -> str:
         """Says how the CPUs are divided, in CTranslate2's notation: steps at once × threads of each."""
@@ -38,9 +38,7 @@ class VersoRival:
         return Outcome(time.perf_counter() - started, tuple(results))
 
     def _translate(self, sources: Ids, options: DecodingOptions) -> list[tuple[int, ...]]:
-        dispatch = self._model.dispatch(
-            [document_of(sources)], self._target, options, deadline=None, with_alignments=False
-        )
+        dispatch = self._model.pool.dispatch(sequences_of(sources, options, self._direction), None)
         results = dispatch.gather([future.result() for future in dispatch.futures])
         return [result.hypotheses[0].token_ids for result in results]
 
@@ -56,10 +54,12 @@ def decoding_options(task: Task, defaults: DecodingOptions) -> DecodingOptions:
         max_new_tokens=task.max_new_tokens,
         min_new_tokens=0,
         early_stopping=task.beam_size > 1,
+        max_length_ratio=0.0,
+        stop_loops=False,
     )
 
 
-def document_of(sources: Ids) -> PreparedDocument:
-    """Makes a document of source ids, whose texts are not known."""
-    segment = Segment("", Span(0, 0))
-    return PreparedDocument(tuple(PreparedSegment(segment, np.array(source, np.int64)) for source in sources))
+def sequences_of(sources: Ids, options: DecodingOptions, direction: Direction) -> list[Sequence]:
+    """Makes a sequence of each whole source, whose text is not known."""
+    whole = [np.array(source, np.int64) for source in sources]
+    return [Sequence(ids, direction.task(ids, options, with_alignment=False, repeats=1)) for ids in whole]

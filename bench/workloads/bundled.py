@@ -10,7 +10,7 @@ from bench.run import Run
 from bench.systems import CTRANSLATE, VERSO, VERSO_FP32, plain_layout, start_systems
 from bench.tuning import use_best_layout
 from service.package.package import ModelPackage
-from service.translation.preparation import SourceTemplate
+from service.translation.direction import SourceTemplate
 
 _SENTENCES = 1_000
 _CHECKED = 100

@@ -11,8 +11,12 @@ from service.api.schemas import (
     TranslateAnswer,
     TranslateBody,
     UsageAnswer,
+    WordLinkAnswer,
 )
+from service.text.alignment import Link
+from service.text.document import Span
 from service.translation.translation import (
+    Details,
     SegmentHypothesis,
     SegmentTranslation,
     Timings,
@@ -25,18 +29,27 @@ def answer_of(body: TranslateBody, result: TranslationResult) -> TranslateAnswer
     """Shapes a result like the request: single values for one string, lists for a list."""
     include = frozenset(body.include)
     many = isinstance(body.q, list)
-    texts = [translation.text for translation in result.translations]
-    alternatives = [list(translation.alternatives[: body.alternatives]) for translation in result.translations]
-    scores = [translation.score for translation in result.translations]
-    segments = [_segments(translation, include) for translation in result.translations]
-    wants_segments = not include.isdisjoint(("segments", "scores", "tokens", "alignments"))
+    done = result.translations
+    alternatives = [list(one.alternatives[: body.alternatives]) for one in done]
+    scores = [one.score for one in done]
+    segments = [_segments(one, include) for one in done]
     return TranslateAnswer(
-        translated_text=texts if many else texts[0],
+        translated_text=[one.text for one in done] if many else done[0].text,
         alternatives=None if body.alternatives == 0 else alternatives if many else alternatives[0],
         scores=None if "scores" not in include else scores if many else scores[0],
-        segments=None if not wants_segments else segments if many else segments[0],
+        segments=None if not details_of(body).any else segments if many else segments[0],
         timings=_timings(result.timings) if "timings" in include else None,
         usage=_usage(result) if "usage" in include else None,
+    )
+
+
+def details_of(body: TranslateBody) -> Details:
+    """Says what the answer needs beside the texts."""
+    include = frozenset(body.include)
+    return Details(
+        segments=not include.isdisjoint(("segments", "scores")),
+        tokens="tokens" in include,
+        alignments="alignments" in include,
     )
 
 
@@ -47,21 +60,34 @@ def _segments(translation: Translation, include: frozenset[str]) -> list[Segment
 def _segment(segment: SegmentTranslation, include: frozenset[str]) -> SegmentAnswer:
     return SegmentAnswer(
         source=segment.source,
-        span=SpanAnswer(start=segment.span.start, end=segment.span.end),
+        span=_span(segment.span),
         source_tokens=_tokens(segment.source_token_ids, segment.source_tokens) if "tokens" in include else None,
         hypotheses=[_hypothesis(hypothesis, include) for hypothesis in segment.hypotheses],
+        placeholders=segment.treatment.placeholders,
+        retried=list(segment.treatment.retried) or None,
+        case=segment.treatment.case,
     )
 
 
 def _hypothesis(hypothesis: SegmentHypothesis, include: frozenset[str]) -> HypothesisAnswer:
-    tokens = _tokens(hypothesis.token_ids, hypothesis.tokens, hypothesis.token_log_probs)
+    is_aligned = "alignments" in include
+    has_tokens = "tokens" in include
     return HypothesisAnswer(
         text=hypothesis.text,
         stop_reason=hypothesis.stop_reason.value,
         score=hypothesis.score if "scores" in include else None,
-        tokens=tokens if "tokens" in include else None,
-        alignment=[list(weights) for weights in hypothesis.alignment] if "alignments" in include else None,
+        tokens=_tokens(hypothesis.token_ids, hypothesis.tokens, hypothesis.token_log_probs) if has_tokens else None,
+        alignment=[list(weights) for weights in hypothesis.alignment] if is_aligned else None,
+        words=[_link(link) for link in hypothesis.words] if is_aligned else None,
     )
+
+
+def _link(link: Link) -> WordLinkAnswer:
+    return WordLinkAnswer(source=_span(link.source), target=_span(link.target), weight=link.weight)
+
+
+def _span(span: Span) -> SpanAnswer:
+    return SpanAnswer(start=span.start, end=span.end)
 
 
 def _tokens(ids: Sequence[int], pieces: Sequence[str], log_probs: Sequence[float] | None = None) -> TokensAnswer:

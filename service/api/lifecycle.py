@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import Enum
 
+from service.api.attendance import StopSignal
 from service.api.backend import Backend
 from service.errors import NotReadyError, ShuttingDownError
 
@@ -31,7 +32,7 @@ class Lifecycle:
 
     def __init__(self) -> None:
         self.phase = Phase.LOADING
-        self.aborted = asyncio.Event()
+        self.aborted = StopSignal()
         self.failure: Exception | None = None
         self._backend: Backend | None = None
         self._num_running = 0

@@ -6,13 +6,15 @@ that are settings are checked in `limits`, contradictions between decoding optio
 
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag
+from pydantic import AfterValidator, BaseModel, ConfigDict, Discriminator, Field, Tag
 from pydantic.config import JsonDict
 from pydantic_core import PydanticCustomError
 
 from service.search.options import MAX_BEAM_SIZE, MAX_TOP_K
 
 MAX_ALTERNATIVES = 8
+MAX_PROTECTED = 100
+MAX_PROTECTED_CHARACTERS = 200
 Include = Literal["segments", "scores", "tokens", "alignments", "timings", "usage"]
 INCLUDES: tuple[str, ...] = get_args(Include)
 
@@ -32,17 +34,17 @@ def _kind_of_texts(value: object) -> str | None:
     return "many" if isinstance(value, list) else None
 
 
-def _refuse_html(value: object) -> object:
-    if value == "html":
-        raise PydanticCustomError("unsupported_format", "html is not supported; only text is")
-    return value
-
-
 def _refuse_surrogates(value: str) -> str:
     try:
         value.encode("utf-8")
     except UnicodeEncodeError:
         raise PydanticCustomError("lone_surrogate", "must not hold a lone surrogate") from None
+    return value
+
+
+def _refuse_blank(value: str) -> str:
+    if not value.strip():
+        raise PydanticCustomError("blank_text", "must not be blank")
     return value
 
 
@@ -54,6 +56,9 @@ Texts = Annotated[
         custom_error_type="text_or_texts",
         custom_error_message="must be a string or a list of strings",
     ),
+]
+Protected = Annotated[
+    str, Field(max_length=MAX_PROTECTED_CHARACTERS), AfterValidator(_refuse_surrogates), AfterValidator(_refuse_blank)
 ]
 LanguageCode = Annotated[str, Field(min_length=1, max_length=35, pattern=r"^[A-Za-z0-9_-]+$")]
 
@@ -76,6 +81,12 @@ class DecodingBody(RequestModel):
     min_new_tokens: int | None = Field(None, ge=0, le=100_000, description="No end before so many tokens.")
     max_new_tokens: int | None = Field(
         None, ge=1, le=100_000, description="Tokens per segment at most, the end token included."
+    )
+    max_length_ratio: float | None = Field(
+        None, ge=0, le=1_000, description="Tokens per segment at most, for each token of its source; 0 is off."
+    )
+    stop_loops: bool | None = Field(
+        None, description="End a segment that repeats itself more than its source does, and try it again without."
     )
     repetition_penalty: float | None = Field(
         None, ge=0.01, le=100, description="Above 1 makes tokens already produced less likely."
@@ -119,8 +130,20 @@ class TranslateBody(RequestModel):
     target: LanguageCode = Field(
         description="Language to translate into, likewise; `zh-Hant` or `pt-BR` for a variant."
     )
-    format: Annotated[Literal["text"], BeforeValidator(_refuse_html)] = Field(
-        "text", description="What the texts are; only plain text for now."
+    format: Literal["text", "html"] = Field(
+        "text",
+        description="What the texts are. In `text` nothing is markup: tags and entities are ordinary characters. "
+        'In `html` tags, attributes, comments, scripts and entities stay as they are; what `translate="no"` or the '
+        "class `notranslate` marks is not translated.",
+    )
+    split_sentences: Literal["on", "off", "nonewlines"] = Field(
+        "on",
+        description="`on`: lines are cut into sentences. `nonewlines`: wrapped lines are joined first, and cut then. "
+        "`off`: a paragraph is translated as it is. In `html` line breaks are white space anyway.",
+    )
+    protect: Annotated[list[Protected], Field(max_length=MAX_PROTECTED, fail_fast=True)] = Field(
+        default_factory=list,
+        description="What must not be translated, wherever a text says exactly that: names of products, people, firms.",
     )
     alternatives: int = Field(
         0, ge=0, le=MAX_ALTERNATIVES, description="Further translations wanted of each text; fewer may exist."
@@ -157,16 +180,25 @@ class TokensAnswer(AnswerModel):
     log_probs: list[float | None] | None = None
 
 
+class WordLinkAnswer(AnswerModel):
+    """Words that belong together: characters of the segment's source, and of the hypothesis' text."""
+
+    source: SpanAnswer
+    target: SpanAnswer
+    weight: float = Field(description="How sure the model is, above 0 and at most 1.")
+
+
 class HypothesisAnswer(AnswerModel):
     """One translation of a segment."""
 
     text: str
-    stop_reason: str = Field(description="Why it ended: at the end token, or at a length limit.")
+    stop_reason: str = Field(description="Why it ended: at the end token, at a length limit, or in a loop.")
     score: float | None = Field(None, description="Sum of log-probabilities / length^length_penalty.")
     tokens: TokensAnswer | None = None
     alignment: list[list[float | None]] | None = Field(
         None, description="alignment[t][s]: how much target token t attends to source token s."
     )
+    words: list[WordLinkAnswer] | None = Field(None, description="Which words these weights link.")
 
 
 class SegmentAnswer(AnswerModel):
@@ -176,6 +208,17 @@ class SegmentAnswer(AnswerModel):
     span: SpanAnswer
     source_tokens: TokensAnswer | None = None
     hypotheses: list[HypothesisAnswer]
+    placeholders: Literal["copied", "aligned", "parts"] | None = Field(
+        None,
+        description="How what must not change came back: the model copied it, it was put where the alignment says, or "
+        "the parts around it were translated on their own.",
+    )
+    retried: list[Literal["placeholders", "digits", "length", "repetition"]] | None = Field(
+        None, description="Why the model was asked again, in order."
+    )
+    case: Literal["upper", "title"] | None = Field(
+        None, description="The case that was taken off the source and put on the target."
+    )
 
 
 class TimingsAnswer(AnswerModel):
@@ -191,7 +234,7 @@ class TimingsAnswer(AnswerModel):
 class UsageAnswer(AnswerModel):
     """What was used for a request; languages as the model's package writes them."""
 
-    model: str
+    model: str | None = Field(description="Left out where source and target are the same language.")
     source: str
     target: str
     num_source_tokens: int

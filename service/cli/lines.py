@@ -1,12 +1,14 @@
 """Cutting byte streams into lines that can be put together again exactly, and gathering lines into windows."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import BinaryIO
 
 import click
 
 _BYTE_ORDER_MARK = "\ufeff"
+_LONGEST_PARAGRAPH = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +39,20 @@ def read_lines(stream: BinaryIO, name: str) -> Iterator[Line]:
         offset += len(raw)
 
 
+def paragraphs(lines: Iterable[Line]) -> Iterator[Line]:
+    """Joins lines to one up to each blank line, or so many characters; the line breaks inside are part of its text."""
+    own: list[Line] = []
+    size = 0
+    for line in lines:
+        own.append(line)
+        size += len(line.text)
+        if not line.text.strip() or size > _LONGEST_PARAGRAPH:
+            yield _joined(own)
+            own, size = [], 0
+    if own:
+        yield _joined(own)
+
+
 def gather(lines: Iterable[Line], max_lines: int, max_characters: int) -> Iterator[tuple[Line, ...]]:
     """Groups lines in order, so many and so many characters at most; a longer line is a group of its own."""
     window: list[Line] = []
@@ -52,3 +68,9 @@ def gather(lines: Iterable[Line], max_lines: int, max_characters: int) -> Iterat
             window, size = [], 0
     if window:
         yield tuple(window)
+
+
+def _joined(lines: Sequence[Line]) -> Line:
+    first, last = lines[0], lines[-1]
+    text = first.text + "".join(before.ending + line.prefix + line.text for before, line in pairwise(lines))
+    return Line(first.prefix, text, last.ending, sum(line.num_bytes for line in lines))

@@ -7,6 +7,7 @@ start, so that rates begin at zero and no caller can create a series. Numbers of
 
 from collections.abc import Iterable
 from importlib.metadata import PackageNotFoundError, version
+from typing import get_args
 
 from prometheus_client import (
     CollectorRegistry,
@@ -24,7 +25,7 @@ from service import VERSION
 from service.observability.gauges import Loaded, QueueCollector
 from service.observability.step_metrics import StepMetrics
 from service.translation.registry import LanguagePairInfo
-from service.translation.translation import TranslationResult
+from service.translation.translation import PlaceholderWay, RetryReason, TranslationResult
 
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT", "other")
 UNMATCHED = "unmatched"
@@ -92,6 +93,10 @@ class Metrics:
         self._source_tokens.labels(pair).inc(result.num_source_tokens)
         self._target_tokens.labels(pair).inc(result.num_target_tokens)
         self._length_stops.labels(pair).inc(result.num_length_stops)
+        for way, count in result.placeholders.items():
+            self._placeholder_segments.labels(pair, way).inc(count)
+        for reason, count in result.retries.items():
+            self._retries.labels(pair, reason).inc(count)
         self.steps.stage("preparation", result.timings.preparation_seconds)
         self.steps.stage("completion", result.timings.completion_seconds)
 
@@ -132,6 +137,10 @@ class Metrics:
         self._source_tokens = by_pair("verso_source_tokens_total", "Source tokens of finished requests.")
         self._target_tokens = by_pair("verso_target_tokens_total", "Target tokens of finished requests.")
         self._length_stops = by_pair("verso_length_stops_total", "Segments that ended at their length limit.")
+        self._placeholder_segments = by_pair(
+            "verso_placeholder_segments_total", "Segments with placeholders, by how these came back.", "way"
+        )
+        self._retries = by_pair("verso_retries_total", "Segments the model was asked about again, by why.", "reason")
 
     def _create_children(self) -> None:
         for route, method in self._routes:
@@ -151,6 +160,10 @@ class Metrics:
             self._translations.labels(label, outcome)
         for counter in (self._source_tokens, self._target_tokens, self._length_stops):
             counter.labels(label)
+        for way in get_args(PlaceholderWay):
+            self._placeholder_segments.labels(label, way)
+        for reason in get_args(RetryReason):
+            self._retries.labels(label, reason)
 
 
 def _onnxruntime_version() -> str:

@@ -16,6 +16,9 @@ from tokenizers import Tokenizer
 
 from service.errors import PackageInvalidError
 
+# Waking the library's threads takes longer than cutting so many sentences does.
+_FEW_TEXTS = 4
+
 
 class EntryRole(StrEnum):
     """Why an entry of the source tokenizer is hidden from texts."""
@@ -66,8 +69,11 @@ class SourceTokenizer:
         return self.encode_batch([text])[0]
 
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
-        """Returns the ids of each text, as `encode` would, segmenting the texts in parallel."""
-        encodings = self._tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)
+        """Returns the ids of each text, as `encode` would, segmenting many texts in parallel."""
+        if len(texts) <= _FEW_TEXTS:
+            encodings = [self._tokenizer.encode(text, add_special_tokens=False) for text in texts]
+        else:
+            encodings = self._tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)
         return [self._resolve(text, encoding.ids) for text, encoding in zip(texts, encodings, strict=True)]
 
     def pieces(self, ids: Sequence[int]) -> list[str]:
@@ -81,10 +87,9 @@ class SourceTokenizer:
         return [token_id if token_id < self._vocabulary_size else self._unk_id for token_id in ids]
 
     def _spell_unknowns(self, text: str) -> list[int]:
-        # The fast batch call leaves the surfaces out, so the few texts that need them are segmented again.
-        encoding = self._tokenizer.encode(text, add_special_tokens=False)
+        # The fast batch call does not tell how stretches are spelled, so the few texts that need it are cut again.
         ids: list[int] = []
-        for token_id, surface in zip(encoding.ids, encoding.tokens, strict=True):
+        for token_id, surface in segment(self._tokenizer, text):
             ids.extend(self._spelled(surface) if token_id == self._unk_id else (token_id,))
         return ids
 
@@ -119,6 +124,25 @@ class TargetTokenizer:
     def pieces(self, ids: Sequence[int]) -> list[str]:
         """Returns the piece behind each id, for display; empty where an id has none."""
         return [self._tokenizer.id_to_token(token_id) or "" for token_id in ids]
+
+
+def normalize(tokenizer: Tokenizer, text: str) -> str:
+    """Returns the text that is cut into pieces."""
+    return text if tokenizer.normalizer is None else str(tokenizer.normalizer.normalize_str(text))
+
+
+def segment(tokenizer: Tokenizer, text: str) -> list[tuple[int, str]]:
+    """Returns the id of each piece of a text, and how the normalised text spells it; slower than encoding."""
+    normalized = normalize(tokenizer, text)
+    splitter = tokenizer.pre_tokenizer
+    words = [normalized] if splitter is None else [word for word, _ in splitter.pre_tokenize_str(normalized)]
+    pieces: list[tuple[int, str]] = []
+    for word in filter(None, words):
+        spelling = word.encode()
+        # Where a piece lies in a word is counted in bytes.
+        places = ((token.id, slice(*token.offsets)) for token in tokenizer.model.tokenize(word))
+        pieces.extend((token_id, spelling[place].decode()) for token_id, place in places)
+    return pieces
 
 
 def _byte_ids(tokenizer: Tokenizer) -> tuple[int, ...] | None:

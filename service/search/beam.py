@@ -133,10 +133,10 @@ class BeamSearch(SearchGroup):
         self._steps[slots] = lengths
         # 5.
         ended = at_limit | self._decided(slots, beams.scores[:, 0], lengths)
-        return Selection(slots, beams.parents, beams.tokens, ended)
+        return Selection(slots, beams.parents, beams.tokens, ended | self._find_loops(slots, ended))
 
     def hypotheses(self, slot: int) -> tuple[Hypothesis, ...]:
-        """Returns an ended member's best `num_hypotheses` results."""
+        """Returns an ended member's best `num_hypotheses` results: finished ones, or else the live one that loops."""
         pool, results = self._pool, []
         for index in range(self._members[slot].task.options.num_hypotheses):
             if pool.scores[slot, index] <= IMPOSSIBLE:
@@ -149,7 +149,13 @@ class BeamSearch(SearchGroup):
                 [*parents, parent],
             )
             results.append(self._hypothesis(slot, path, float(pool.scores[slot, index])))
-        return tuple(results)
+        return tuple(results) if results or not self._members[slot].loops else (self._live(slot),)
+
+    def _live(self, slot: int) -> Hypothesis:
+        """Returns the best hypothesis that has not finished."""
+        steps = self._steps[slot : slot + 1]
+        score = _normalised(self._scores[slot, :1], steps, self._length_penalties[slot : slot + 1])
+        return self._hypothesis(slot, Path(*self._history.trace(slot, int(steps[0]) - 1, 0)), float(score[0]))
 
     def _plain_num_best(self) -> int:
         return 2 * self.width

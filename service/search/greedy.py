@@ -32,7 +32,8 @@ class GreedySearch(SearchGroup):
         for slot, member in self._special.items():
             member.prefixes[0].append(int(tokens[np.searchsorted(slots, slot)]))
         self._steps[slots] += 1
-        return Selection(slots, parents, tokens[:, None], (tokens == self._rules.eos_id) | at_limit)
+        ended = (tokens == self._rules.eos_id) | at_limit
+        return Selection(slots, parents, tokens[:, None], ended | self._find_loops(slots, ended))
 
     def hypotheses(self, slot: int) -> tuple[Hypothesis, ...]:
         """Returns the one result of an ended member; its score is the plain sum of log-probabilities."""

@@ -5,7 +5,7 @@ few numpy calls. Which cache row a beam lives in is the scheduler's business; th
 """
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
@@ -16,6 +16,10 @@ from service.search.options import DecodingOptions
 from service.search.processors import RowScores, ScoreProcessor
 from service.search.rules import BoolArray, DecodingRules, FloatArray, IntArray, StepScores
 from service.search.sampling import Sampler
+from service.text.repetition import tail_period
+
+# Steps between two looks for a loop: it costs some microseconds a sequence, and so many tokens at most are in vain.
+_STEPS_BETWEEN_LOOKS = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +29,7 @@ class SearchTask:
     forced_first_id: token its first step must take (a target language), if any.
     source_length: source tokens, the width of its alignment rows.
     start_id: token its decoding begins with (a target language), if not the model's.
+    honest_repeats: how often in a row the source repeats something, which its translation may do too.
     """
 
     options: DecodingOptions
@@ -32,6 +37,16 @@ class SearchTask:
     source_length: int
     with_alignment: bool
     start_id: int | None = None
+    honest_repeats: int = 1
+
+    def limited(self) -> "SearchTask":
+        """Returns the task with `max_new_tokens` as low as its source makes it."""
+        limit = self.options.limit(self.source_length)
+        return (
+            self
+            if limit == self.options.max_new_tokens
+            else replace(self, options=replace(self.options, max_new_tokens=limit))
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,7 +69,7 @@ class Selection:
 
 @dataclass(slots=True)
 class Member:
-    """State of one sequence that is not an array: its task, and what only some members have."""
+    """State of one sequence that is not an array: its task, whether it ended in a loop, and what only some have."""
 
     task: SearchTask
     processor: ScoreProcessor | None
@@ -62,6 +77,7 @@ class Member:
     prefixes: list[list[int]]
     touched: list[list[int]] = field(default_factory=list)
     alignments: list[FloatArray] = field(default_factory=list)
+    loops: bool = False
 
 
 class SearchGroup(ABC):
@@ -78,6 +94,7 @@ class SearchGroup(ABC):
         self._rules = rules
         self._steps = np.zeros(4, np.int64)
         self._max_new_tokens = np.ones(4, np.int64)
+        self._stops_loops = np.zeros(4, np.bool_)
         self._history = History(width)
         self._members: dict[int, Member] = {}
         self._special: dict[int, Member] = {}
@@ -92,7 +109,9 @@ class SearchGroup(ABC):
             self._grow()
         self.rows[slot] = row
         self._steps[slot] = 0
+        task = task.limited()
         self._max_new_tokens[slot] = task.options.max_new_tokens
+        self._stops_loops[slot] = task.options.stop_loops
         member = self._member(task)
         self._members[slot] = member
         if member.processor or member.sampler or task.with_alignment:
@@ -166,11 +185,27 @@ class SearchGroup(ABC):
                 if not (member.sampler or member.task.with_alignment):
                     del self._special[slot]
 
+    def _find_loops(self, slots: IntArray, ended: BoolArray) -> BoolArray:
+        """Says for each member whether its best live hypothesis ends in a loop; looks at few, now and then.
+
+        ended: (n,) bool, the ones that have ended anyway.
+        """
+        steps = self._steps[slots]
+        due = np.flatnonzero(self._stops_loops[slots] & (steps % _STEPS_BETWEEN_LOOKS == 0) & ~ended)
+        found = np.zeros(len(slots), np.bool_)
+        for index in due.tolist():
+            slot = int(slots[index])
+            member = self._members[slot]
+            tokens = self._history.tokens(slot, int(steps[index]) - 1, 0)
+            found[index] = member.loops = tail_period(tokens, member.task.honest_repeats) > 0
+        return found
+
     def _grow(self) -> None:
         count = len(self._steps)
         self.rows = np.concatenate([self.rows, np.zeros((count, self.width), np.int64)])
         self._steps = np.concatenate([self._steps, np.zeros(count, np.int64)])
         self._max_new_tokens = np.concatenate([self._max_new_tokens, np.ones(count, np.int64)])
+        self._stops_loops = np.concatenate([self._stops_loops, np.zeros(count, np.bool_)])
 
     def _processed(self, slot: int, beam: int, step: StepScores) -> tuple[FloatArray, IntArray]:
         """Returns a special member's log-probabilities and ids for one beam, descending."""
@@ -193,9 +228,6 @@ class SearchGroup(ABC):
 
     def _hypothesis(self, slot: int, path: "Path", score: float) -> Hypothesis:
         member = self._members[slot]
-        by_length = len(path.tokens) >= member.task.options.max_new_tokens and (
-            path.tokens[-1] != self._rules.eos_id or self._rules.forced_eos_id is not None
-        )
         alignment = None
         if member.task.with_alignment:
             alignment = np.stack([rows[beam] for rows, beam in zip(member.alignments, path.parents, strict=False)])
@@ -203,9 +235,17 @@ class SearchGroup(ABC):
             token_ids=tuple(path.tokens),
             token_log_probs=tuple(path.log_probs),
             score=score,
-            stop_reason=StopReason.LENGTH if by_length else StopReason.END_TOKEN,
+            stop_reason=self._stop_reason(member, path),
             alignment=alignment,
         )
+
+    def _stop_reason(self, member: Member, path: "Path") -> StopReason:
+        if member.loops:
+            return StopReason.REPETITION
+        by_length = len(path.tokens) >= member.task.options.max_new_tokens and (
+            path.tokens[-1] != self._rules.eos_id or self._rules.forced_eos_id is not None
+        )
+        return StopReason.LENGTH if by_length else StopReason.END_TOKEN
 
 
 @dataclass(frozen=True, slots=True)

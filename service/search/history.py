@@ -44,6 +44,17 @@ class History:
             parents.append(beam)
         return tokens[::-1], log_probs[::-1], parents[::-1]
 
+    def tokens(self, slot: int, step: int, beam: int) -> list[int]:
+        """Returns the tokens alone of steps 0 to `step` on the path that ends in `beam`; much cheaper than `trace`."""
+        tokens = self._tokens[slot, : step + 1].tolist()
+        if len(tokens[0]) == 1:
+            return [token for (token,) in tokens]
+        path = []
+        for row, parents in zip(reversed(tokens), reversed(self._parents[slot, : step + 1].tolist()), strict=True):
+            path.append(row[beam])
+            beam = parents[beam]
+        return path[::-1]
+
     def _reserve(self, num_slots: int, num_steps: int) -> None:
         slots, steps, width = self._tokens.shape
         if num_slots <= slots and num_steps <= steps:

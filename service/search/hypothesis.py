@@ -12,6 +12,7 @@ class StopReason(StrEnum):
 
     END_TOKEN = "end_token"
     LENGTH = "length"
+    REPETITION = "repetition"
     CANCELLED = "cancelled"
     DEADLINE = "deadline"
     ERROR = "error"
@@ -21,10 +22,10 @@ class StopReason(StrEnum):
 class Hypothesis:
     """One finished candidate.
 
-    token_ids: generated ids without the start token; the last one is the end token unless the length limit cut it.
+    token_ids: generated ids without the start token; the last one is the end token unless a limit or a loop cut it.
     token_log_probs: of the same length, as the search added them up.
     score: sum of token_log_probs / length^length_penalty in beam search, their plain sum otherwise.
-    stop_reason: END_TOKEN or LENGTH.
+    stop_reason: END_TOKEN, LENGTH or REPETITION; with the last one it may still be one that had ended before.
     alignment: (T, L) float32, attention of each generated token over source tokens; None unless asked for.
     """
 

@@ -12,8 +12,9 @@ from typing import Final
 
 from service.errors import UntranslatableError
 from service.text.clusters import starts_cluster
-from service.text.segmentation import Part, Span, is_translatable, parts_from_spans
-from service.text.spaces import BREAKING_SPACES, WHITE_SPACE, skip_white_space, trim
+from service.text.document import Part, Span
+from service.text.segmentation import is_translatable, parts_from_spans
+from service.text.spaces import BREAKING_SPACES, UNSPACED, WHITE_SPACE, skip_white_space, trim
 
 _FIRST_GUESS: Final = 512
 _STEPS_PER_LENGTH: Final = 8
@@ -28,9 +29,7 @@ _BREAK: Final = re.compile(rf"[{BREAKING_SPACES}]+|[。！？｡、，；：､�
 _FULL_STOP: Final = re.compile(r"[^\W\d_]{4}\.$")
 _LOOK_BACK: Final = 12
 
-# Scripts written without spaces between words: Thai to Burmese, Khmer, kana and Han.
-_UNSPACED: Final = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
-_WORD_EDGE: Final = re.compile(rf"\b|(?<=[{_UNSPACED}])|(?=[{_UNSPACED}])")
+_WORD_EDGE: Final = re.compile(rf"\b|(?<=[{UNSPACED}])|(?=[{UNSPACED}])")
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,10 @@ import re
 from typing import Final
 
 _BULLET: Final = r"[-*+>·•‣⁃◦▪▫●○■□–—]"
-_NUMBER: Final = r"\d{1,3}[.)]|[A-Za-z][)]|\(\d{1,3}\)|\([A-Za-z]\)"
+_ROMAN: Final = r"(?:X{0,3}(?:IX|IV|VI{0,3}|I{1,3})|X{1,3})"
+_NUMBER: Final = (
+    rf"\d{{1,3}}(?:\.\d{{1,3}}){{0,5}}[.)]|[A-Za-z][)]|\(\d{{1,3}}\)|\([A-Za-z]\)|(?=[IVX]{{2}}){_ROMAN}\.|{_ROMAN}\)"
+)
 _CHECK_BOX: Final = r"\[[ xX✓]\]"
 _MARKS: Final = re.compile(rf"(?:(?:{_BULLET}|{_NUMBER}|{_CHECK_BOX})[^\S\n]+)+")
 _ORDINAL_NOUN: Final = re.compile(

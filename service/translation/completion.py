@@ -1,93 +1,105 @@
-"""From hypotheses to text: detokenise, and put the document together again."""
+"""From results to text: writes segments in the target language, and puts the documents together again."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 
-from service.package.package import ModelPackage
-from service.scheduler.sequence import SequenceResult
-from service.search.hypothesis import Hypothesis
-from service.text.segmentation import Gap
-from service.translation.codes import primary_language
-from service.translation.preparation import PreparedDocument, PreparedSegment
-from service.translation.translation import SegmentHypothesis, SegmentTranslation, Translation
-
-# Scripts that put nothing between sentences; where the source had no space either, the others need one.
-_UNSPACED_LANGUAGES = frozenset({"zh", "ja", "th", "lo", "km", "my", "yue", "wuu"})
+from service.text.document import Document, Gap, Part, Placeholder, Segment, Span
+from service.translation.direction import Direction
+from service.translation.entries import Entry, Items, Unit, UnitResult
+from service.translation.segment_details import segment_translation
+from service.translation.translation import Details, SegmentTranslation, Translation
 
 
-def complete(
-    document: PreparedDocument, results: Sequence[SequenceResult], package: ModelPackage, target: str
-) -> Translation:
-    """Makes the translation of one document from the results of its segments, in order.
+class Completion:
+    """Writes documents whose segments are done; a segment without an entry stays as it is."""
 
-    target: code as the package declares it.
-    """
-    segments = tuple(
-        _segment_translation(prepared, result, package, target)
-        for prepared, result in zip(document.segments, results, strict=True)
-    )
-    width = max((len(segment.hypotheses) for segment in segments), default=1)
-    spaced = primary_language(target) not in _UNSPACED_LANGUAGES
+    def __init__(self, entries: Iterable[Entry], direction: Direction, details: Details) -> None:
+        # By identity, since placeholders travel with the segments inside them, and equal texts need not be equal here.
+        self._entries: Mapping[int, Entry] = {id(entry.segment): entry for entry in entries}
+        self._direction = direction
+        self._details = details
 
-    def text_of(rank: int) -> str:
-        texts = iter([segment.hypotheses[min(rank, len(segment.hypotheses) - 1)].text for segment in segments])
-        return _joined(document, texts, spaced=spaced)
+    def translation(self, document: Document) -> Translation:
+        """Returns the translation of one document."""
+        entries = tuple(self._entries_of(document.parts))
+        results = [result for entry in entries for result in entry.results]
+        width = max((len(result.targets) for result in results), default=1)
+        # Different tokens can spell the same text; an alternative says something new.
+        texts = dict.fromkeys(self._joined(document.parts, rank) for rank in range(width))
+        text, *alternatives = texts
+        return Translation(
+            text=text,
+            alternatives=tuple(alternatives),
+            segments=tuple(self._segments(entries)) if self._details.any else (),
+            score=sum(result.targets[0].score for result in results) if results else None,
+        )
 
-    # Different tokens can spell the same text; an alternative says something new.
-    texts = dict.fromkeys(text_of(rank) for rank in range(width))
-    text, *alternatives = texts
-    return Translation(
-        text=text,
-        alternatives=tuple(alternatives),
-        segments=segments,
-        score=sum(segment.hypotheses[0].score for segment in segments) if segments else None,
-    )
+    def written(self, items: Items, entry: Entry, rank: int) -> tuple[str, tuple[Span, ...]]:
+        """Returns items as they stand in the document, and where placeholders are in that."""
+        pieces: list[str] = []
+        places: list[Span] = []
+        end = 0
+        for item in items:
+            if isinstance(item, str):
+                pieces.append(entry.escape(item))
+            else:
+                pieces.append(self._joined(item.parts, rank) if item.parts else item.text)
+                places.append(Span(end, end + len(pieces[-1])))
+            end += len(pieces[-1])
+        return "".join(pieces), tuple(places)
+
+    def _entries_of(self, parts: Iterable[Part]) -> Iterator[Entry]:
+        for part in parts:
+            if isinstance(part, Segment):
+                if (entry := self._entries.get(id(part))) is not None:
+                    yield entry
+                for item in part.items:
+                    if isinstance(item, Placeholder) and item.parts:
+                        yield from self._entries_of(item.parts)
+
+    def _joined(self, parts: Iterable[Part], rank: int) -> str:
+        pieces: list[str] = []
+        last: Part | None = None
+        for part in parts:
+            if isinstance(part, Gap):
+                pieces.append(part.text)
+            else:
+                text = self._segment_text(part, rank)
+                # Sentences that touch in the source (in Chinese they do) are parted where the target parts them.
+                is_new = isinstance(last, Segment) and (text, pieces[-1]) != (part.text, last.text)
+                pieces += [" "] if is_new and self._direction.joins_with_space else []
+                pieces.append(text)
+            last = part
+        return "".join(pieces)
+
+    def _segment_text(self, segment: Segment, rank: int) -> str:
+        entry = self._entries.get(id(segment))
+        if entry is None or self._is_unchanged(entry, rank):
+            return segment.text
+        results = iter(entry.results)
+        pieces: list[str] = []
+        after_unit = False
+        for piece in entry.pieces:
+            is_unit = isinstance(piece, Unit)
+            items = _target(next(results), rank) if isinstance(piece, Unit) else piece
+            pieces.append(" " if is_unit and after_unit and self._direction.joins_with_space else "")
+            pieces.append(self.written(items, entry, rank)[0])
+            after_unit = is_unit
+        return "".join(pieces)
+
+    def _is_unchanged(self, entry: Entry, rank: int) -> bool:
+        """Says whether a segment's translation is its source; then it is written as it was, entities and all."""
+        units = zip(entry.units, entry.results, strict=True)
+        if any(_target(result, rank) != unit.items for unit, result in units):
+            return False
+        inside = (item for item in entry.segment.items if isinstance(item, Placeholder) and item.parts)
+        return all(self._joined(item.parts, rank) == item.text for item in inside)
+
+    def _segments(self, entries: Iterable[Entry]) -> Iterator[SegmentTranslation]:
+        for entry in entries:
+            for unit, result in zip(entry.units, entry.results, strict=True):
+                texts = [self.written(target.items, entry, rank) for rank, target in enumerate(result.targets)]
+                yield segment_translation(unit, result, texts, self._direction, self._details)
 
 
-def _segment_translation(
-    prepared: PreparedSegment, result: SequenceResult, package: ModelPackage, target: str
-) -> SegmentTranslation:
-    ids = tuple(prepared.source_ids.tolist())
-    forced_first_id = package.manifest.languages.targets[target].forced_first_id
-    return SegmentTranslation(
-        source=prepared.segment.text,
-        span=prepared.segment.span,
-        source_token_ids=ids,
-        source_tokens=tuple(package.source_tokenizer.pieces(ids)),
-        hypotheses=tuple(
-            _segment_hypothesis(hypothesis, package, prepared.segment.text, forced_first_id)
-            for hypothesis in result.hypotheses
-        ),
-    )
-
-
-def _segment_hypothesis(
-    hypothesis: Hypothesis, package: ModelPackage, source: str, forced_first_id: int | None
-) -> SegmentHypothesis:
-    eos = package.manifest.special_ids.eos
-    ids = hypothesis.token_ids
-    # The token that asks for the language is part of the result but not of its text.
-    own = ids[1:] if forced_first_id is not None and ids[:1] == (forced_first_id,) else ids
-    shown = package.target_tokenizer.decode([token for token in own if token != eos]).strip()
-    return SegmentHypothesis(
-        # A model may answer with nothing; a segment is never lost for that.
-        text=shown or source,
-        score=hypothesis.score,
-        token_ids=ids,
-        tokens=tuple(package.target_tokenizer.pieces(ids)),
-        token_log_probs=hypothesis.token_log_probs,
-        stop_reason=hypothesis.stop_reason,
-        alignment=tuple(map(tuple, hypothesis.alignment.tolist())) if hypothesis.alignment is not None else (),
-    )
-
-
-def _joined(document: PreparedDocument, texts: Iterator[str], *, spaced: bool) -> str:
-    pieces: list[str] = []
-    after_segment = False
-    for part in document.parts:
-        if isinstance(part, Gap):
-            pieces.append(part.text)
-        else:
-            pieces.append(" " if after_segment and spaced else "")
-            pieces.append(next(texts))
-        after_segment = isinstance(part, PreparedSegment)
-    return "".join(pieces)
+def _target(result: UnitResult, rank: int) -> Items:
+    return result.targets[min(rank, len(result.targets) - 1)].items

@@ -1,25 +1,21 @@
-"""A loaded model: its package, its engine and decode thread, and the proof that it can translate."""
+"""A loaded model: its package, its engine and decode threads, and the proof that it can translate."""
 
-from collections.abc import Sequence
 from pathlib import Path
 
 from service.engine.engine import Engine
 from service.engine.options import EngineOptions
-from service.errors import EngineError
 from service.package.package import ModelPackage
 from service.scheduler.loop import DecodeLoop
 from service.scheduler.options import SchedulerOptions
-from service.scheduler.pool import DecodePool, Dispatch
-from service.scheduler.sequence import Sequence as DecodeSequence
-from service.scheduler.sequence import SequenceResult
+from service.scheduler.pool import DecodePool
 from service.scheduler.stats import StatsSink
-from service.search.group import SearchTask
-from service.search.options import DecodingOptions
+from service.search.options import DecodingOptions, guarded
 from service.search.rules import DecodingRules
+from service.translation.asking import Asking, Question
 from service.translation.codes import DeclaredCodes
-from service.translation.completion import complete
-from service.translation.preparation import PreparedDocument, SourceTemplate, prepare
-from service.translation.translation import Translation
+from service.translation.direction import LONGEST_SEGMENT, Direction
+from service.translation.known_characters import KnownCharacters
+from service.translation.windows import SEGMENTS_IN_WINDOW
 
 _WARM_UP_TEXT = "Hello. 1, 2, 3."
 _WARM_UP_SECONDS = 120.0
@@ -39,7 +35,7 @@ class LoadedModel:
         self.pairs = manifest.languages.pairs
         self.sources = DeclaredCodes(manifest.languages.sources)
         self.targets = DeclaredCodes(manifest.languages.targets)
-        self.defaults = default_options(self.package, limits.max_rows)
+        self.defaults = guarded(default_options(self.package, limits.max_rows))
         rules = DecodingRules(
             start_id=manifest.special_ids.decoder_start,
             eos_id=manifest.special_ids.eos,
@@ -49,6 +45,12 @@ class LoadedModel:
         engines = [engine, *(engine.twin() for _ in range(1, engine.num_decode_threads))]
         own = limits.divided(len(engines))
         self.pool = DecodePool([DecodeLoop(one, rules, own, sink) for one in engines], self.name)
+        # Several windows of a document fit the queue of each thread, so that none has to wait for an empty one.
+        self.segments_in_window = max(
+            1, min(SEGMENTS_IN_WINDOW, own.max_waiting_sequences // 4, own.max_waiting_tokens // (4 * LONGEST_SEGMENT))
+        )
+        self.known_characters = KnownCharacters(self.package)
+        self._directions: dict[tuple[str, str], Direction] = {}
         self._is_warm = False
 
     @property
@@ -56,52 +58,22 @@ class LoadedModel:
         """Whether a translation has worked, the decode threads live, and their last steps did not fail."""
         return self._is_warm and self.pool.healthy
 
-    def prepare(self, text: str, source: str, target: str) -> PreparedDocument:
-        """Prepares one document for a pair of the package; see preparation.prepare."""
-        return prepare(text, source, self.package, SourceTemplate.of(self.package.manifest, source, target))
-
-    def dispatch(
-        self,
-        documents: Sequence[PreparedDocument],
-        target: str,
-        options: DecodingOptions,
-        *,
-        deadline: float | None,
-        with_alignments: bool,
-    ) -> Dispatch:
-        """Hands the sequences of all segments to the decode threads; `deadline` is of time.monotonic.
-
-        Raises QueueFullError or ShuttingDownError.
-        """
-        language = self.package.manifest.languages.targets[target]
-        sources = [part.source_ids for document in documents for part in document.segments]
-        tasks = [
-            SearchTask(options, language.forced_first_id, len(ids), with_alignments, language.start_id)
-            for ids in sources
-        ]
-        return self.pool.dispatch([DecodeSequence(*one) for one in zip(sources, tasks, strict=True)], deadline)
-
-    def complete(
-        self, documents: Sequence[PreparedDocument], results: Sequence[SequenceResult], target: str
-    ) -> tuple[Translation, ...]:
-        """Turns the results of a dispatch into one translation a document."""
-        translations = []
-        start = 0
-        for document in documents:
-            end = start + len(document.segments)
-            translations.append(complete(document, results[start:end], self.package, target))
-            start = end
-        return tuple(translations)
+    def direction(self, source: str, target: str) -> Direction:
+        """Returns what belongs to one pair of the package, in its own codes."""
+        direction = self._directions.get((source, target))
+        if direction is None:
+            direction = self._directions[source, target] = Direction(self.package, source, target)
+        return direction
 
     def warm_up(self) -> None:
         """Translates a text; raises EngineError if that does not work."""
-        source, target = self.pairs[0]
-        document = self.prepare(_WARM_UP_TEXT, source, target)
+        direction = self.direction(*self.pairs[0])
         options = DecodingOptions(beam_size=min(2, self.defaults.beam_size), max_new_tokens=8)
-        dispatch = self.dispatch([document], target, options, deadline=None, with_alignments=False)
-        results = dispatch.gather([future.result(timeout=_WARM_UP_SECONDS) for future in dispatch.futures])
-        if not self.complete([document], results, target)[0].text:
-            raise EngineError(f"model {self.name} translated its warm-up text to nothing")
+        (ids,) = direction.encode([_WARM_UP_TEXT])
+        question = Question(_WARM_UP_TEXT, direction.around(ids), options, with_alignment=False)
+        dispatch = self.pool.dispatch([Asking(question, direction).sequence()], None)
+        # A model may well say nothing to the text; one that fails, or gives values that are no numbers, raises here.
+        dispatch.gather([future.result(timeout=_WARM_UP_SECONDS) for future in dispatch.futures])
         self._is_warm = True
 
     def close(self, drain_seconds: float) -> None:

@@ -99,6 +99,14 @@ class Registry:
             problems.append(f"target: not translated into from this source; supported are {', '.join(sorted(reached))}")
         raise UnsupportedPairError("no loaded model translates between these languages", problems)
 
+    def shared_code(self, source: str, target: str) -> str | None:
+        """Returns the code that both codes of a caller mean to a model; None if they are not of one known language."""
+        for codes in (codes for model in self._models for codes in (model.sources, model.targets)):
+            found = codes.find(source)
+            if found is not None and found == codes.find(target):
+                return found
+        return None
+
     def close(self, drain_seconds: float) -> None:
         """Finishes within `drain_seconds` what each model has in hand, and ends their threads."""
         for model in self._models:

@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 
 from service.api.backend import Backend
 from service.search.hypothesis import StopReason
-from service.text.segmentation import Span
+from service.text.alignment import Link
+from service.text.document import Span
 from service.translation.registry import LanguagePairInfo, ModelInfo, QueueGauges
 from service.translation.translation import (
     SegmentHypothesis,
@@ -15,10 +16,12 @@ from service.translation.translation import (
     Translation,
     TranslationRequest,
     TranslationResult,
+    Treatment,
 )
 
 PAIRS = (("en", "de"), ("en", "fr"), ("de", "en"))
 TIMINGS = Timings(0.001, 0.002, 0.003, 0.004, 0.005)
+TREATMENT = Treatment(placeholders="aligned", retried=("length", "repetition"), case="upper")
 
 
 @dataclass
@@ -83,6 +86,8 @@ def result_of(request: TranslationRequest) -> TranslationResult:
         num_target_tokens=sum(len(text.split()) + 1 for text in request.texts),
         num_length_stops=0,
         timings=TIMINGS,
+        placeholders={"aligned": len(request.texts)},
+        retries={"length": 1, "repetition": 2},
     )
 
 
@@ -97,9 +102,10 @@ def _translation(text: str, request: TranslationRequest) -> Translation:
             tokens=(*words, "</s>"),
             token_log_probs=(-0.25,) * len(words) + (float("-inf"),),
             stop_reason=StopReason.END_TOKEN,
-            alignment=((1.0,) * len(words),) * (len(words) + 1) if request.with_alignments else (),
+            alignment=((1.0,) * len(words),) * (len(words) + 1) if request.details.alignments else (),
+            words=(Link(Span(0, 3), Span(3, 6), 0.5),) if request.details.alignments else (),
         )
         for rank, result in enumerate(results)
     )
-    segment = SegmentTranslation(text, Span(0, len(text)), tuple(range(len(words))), words, hypotheses)
-    return Translation(results[0], tuple(results[1:]), (segment,), -0.5)
+    segment = SegmentTranslation(text, Span(0, len(text)), tuple(range(len(words))), words, hypotheses, TREATMENT)
+    return Translation(results[0], tuple(results[1:]), (segment,) if request.details.any else (), -0.5)

@@ -79,6 +79,14 @@ def test_tokens_are_counted_by_pair(client):
     assert value(client, "verso_target_tokens_total", pair="en-de") == 5
 
 
+def test_segments_are_counted_by_how_they_were_treated(client):
+    client.post("/translate", json=REQUEST | {"q": ["the house", "a"]})
+    assert value(client, "verso_placeholder_segments_total", pair="en-de", way="aligned") == 2
+    assert value(client, "verso_placeholder_segments_total", pair="en-de", way="copied") == 0
+    assert value(client, "verso_retries_total", pair="en-de", reason="repetition") == 2
+    assert value(client, "verso_retries_total", pair="en-de", reason="digits") == 0
+
+
 def test_requests_are_counted_by_route_template_method_and_code(client):
     client.post("/translate", json=REQUEST)
     client.post("/translate", content="{")

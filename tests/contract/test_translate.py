@@ -3,6 +3,7 @@
 import pytest
 
 from service.search.options import PartialOptions
+from service.translation.translation import Details
 
 REQUEST = {"q": "the house", "source": "en", "target": "de"}
 
@@ -47,15 +48,40 @@ def test_scores_tokens_and_alignments_come_on_request(client):
             # JSON has no infinity.
             "tokens": {"ids": [0, 1, 2], "pieces": ["the", "house", "</s>"], "log_probs": [-0.25, -0.25, None]},
             "alignment": [[1.0, 1.0]] * 3,
+            "words": [{"source": {"start": 0, "end": 3}, "target": {"start": 3, "end": 6}, "weight": 0.5}],
         }
     ]
 
 
-def test_segments_alone_hold_texts_only(client):
+def test_segments_alone_hold_texts_and_how_they_were_treated(client):
     answer = post(client, q=["the house"], include=["segments"])
     hypotheses = [{"text": "de:the house", "stop_reason": "end_token"}]
-    assert answer["segments"] == [[{"source": "the house", "span": {"start": 0, "end": 9}, "hypotheses": hypotheses}]]
+    treatment = {"placeholders": "aligned", "retried": ["length", "repetition"], "case": "upper"}
+    assert answer["segments"] == [
+        [{"source": "the house", "span": {"start": 0, "end": 9}, "hypotheses": hypotheses, **treatment}]
+    ]
     assert "scores" not in answer
+
+
+def test_nothing_is_computed_that_is_not_asked_for(client, translator):
+    for include, details in (
+        ([], Details()),
+        (["timings", "usage"], Details()),
+        (["scores"], Details(segments=True)),
+        (["tokens"], Details(tokens=True)),
+        (["alignments", "segments"], Details(segments=True, alignments=True)),
+    ):
+        post(client, include=include)
+        assert translator.requests[-1].details == details
+
+
+def test_what_texts_are_and_what_must_not_change_reaches_the_translator(client, translator):
+    post(client, format="html", split_sentences="nonewlines", protect=["ACME GmbH", "x"])
+    request = translator.requests[-1]
+    assert (request.format, request.split_sentences, request.protect) == ("html", "nonewlines", ("ACME GmbH", "x"))
+    post(client)
+    request = translator.requests[-1]
+    assert (request.format, request.split_sentences, request.protect) == ("text", "on", ())
 
 
 def test_timings_and_usage_come_on_request(client):
@@ -79,7 +105,7 @@ def test_decoding_options_reach_the_translator(client, translator):
         beam_size=4, length_penalty=1.0, early_stopping="never", sampling=False, top_p=0.5
     )
     assert request.num_alternatives == 3
-    assert request.with_alignments
+    assert request.details.alignments
 
 
 def test_the_deadline_is_the_callers_or_the_default(client, translator):

@@ -9,7 +9,8 @@ OFF_LOOP_CALLS = {"to_thread", "run_in_executor", "run_sync"}
 # Room or file -> why it may.
 ALLOWED = {
     "service/app.py": "loads and closes models in a worker thread while the event loop answers",
-    "service/translation/translator.py": "prepares and completes long texts off the event loop",
+    "service/translation/translator.py": "takes long texts apart and puts them together off the event loop",
+    "service/translation/windows.py": "prepares and advances windows of long texts off the event loop",
     "service/scheduler/": "owns the decode thread and the inbox, the only crossing into it",
 }
 

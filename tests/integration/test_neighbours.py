@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from service.search.options import DecodingOptions
+from service.search.options import DecodingOptions, guarded
 from tests.integration.running import decode_alone, decode_in_company, held_out_sources
 
 MIXED = [
@@ -12,6 +12,8 @@ MIXED = [
     DecodingOptions(beam_size=4, num_hypotheses=2, max_new_tokens=120),
     DecodingOptions(beam_size=5, length_penalty=0.6, no_repeat_ngram_size=3, max_new_tokens=120),
     DecodingOptions(sampling=True, seed=9, top_p=0.9, max_new_tokens=120),
+    guarded(DecodingOptions(max_new_tokens=400)),
+    guarded(DecodingOptions(beam_size=4, max_new_tokens=400)),
 ]
 
 

@@ -35,6 +35,8 @@ OPTIONS = st.just(DecodingOptions(beam_size=2, max_new_tokens=9)) | st.builds(
     early_stopping=st.sampled_from([False, True, "never"]),
     max_new_tokens=st.integers(2, 16),
     no_repeat_ngram_size=st.sampled_from([0, 0, 2]),
+    max_length_ratio=st.sampled_from([0.0, 0.0, 0.1]),
+    stop_loops=st.booleans(),
 )
 # Few enough sources that identical ones meet, whose work is shared.
 SOURCES = st.sampled_from([(1, 2), (3,), (4, 5, 6)]) | st.lists(st.integers(1, 18), min_size=1, max_size=40).map(tuple)

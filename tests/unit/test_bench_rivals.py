@@ -10,10 +10,11 @@ from bench.rivals.ctranslate import Layout, distinct_compute_types, layouts, rea
 from bench.rivals.http import plain_dialect, verso_dialect
 from bench.rivals.huggingface import generate_arguments, padded, trimmed
 from bench.rivals.rival import Outcome, Task, agreement, length_problems
-from bench.rivals.verso import decoding_options, document_of
+from bench.rivals.verso import decoding_options, sequences_of
 from bench.texts import document, short_texts, varied
 from bench.tuning import fastest, short_form
 from service.search.options import DecodingOptions
+from tests.doubles.word_model import WordModel
 
 GREEDY = Task(((5, 6, 0), (7, 0)), beam_size=1, max_new_tokens=25)
 BEAM = Task(((5, 6, 0), (7, 0)), beam_size=4, max_new_tokens=25)
@@ -135,10 +136,12 @@ def test_targets_of_another_length_are_counted():
     assert length_problems([[1] * 25, [1] * 24, [1] * 26], 25) == 2
 
 
-def test_a_document_of_ids_has_a_segment_for_each_source():
-    segments = document_of([[5, 0], [6, 7, 0]]).segments
-    assert [segment.source_ids.tolist() for segment in segments] == [[5, 0], [6, 7, 0]]
-    assert all(segment.source_ids.dtype == np.int64 for segment in segments)
+def test_each_source_of_ids_is_a_sequence():
+    options, direction = DecodingOptions(max_new_tokens=9), WordModel().direction("en", "de")
+    sequences = sequences_of([[5, 0], [6, 7, 0]], options, direction)
+    assert [sequence.source_ids.tolist() for sequence in sequences] == [[5, 0], [6, 7, 0]]
+    assert all(sequence.source_ids.dtype == np.int64 for sequence in sequences)
+    assert {sequence.task.options for sequence in sequences} == {options}
 
 
 def test_servers_are_asked_for_the_same_sentences_in_their_own_words():

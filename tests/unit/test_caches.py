@@ -3,6 +3,7 @@
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
+from onnx import TensorProto
 
 from service.engine.gaps import close_gaps
 from service.engine.kv_cache import CacheLayout, KVCache
@@ -121,6 +122,17 @@ def test_a_cache_of_states_alone_never_grows():
     cache.reserve(1_000, 4)
     assert cache.version == before
     assert cache.view("state.0", 2).shape == (2, 5)
+
+
+def test_keys_and_values_are_kept_in_the_type_that_the_graphs_take():
+    cache = KVCache(CacheLayout(NAMES, ("state.2",), HEADS, WIDTH, model_width=5, dtype=np.float16), 4)
+    pool = MemoryPool(LAYERS, HEADS, WIDTH, np.float16)
+    pool.add([tensor.astype(np.float16) for tensor in tensors_of(0, 2, 16)], np.array([9, 16], np.int32))
+    cache.reserve(65, 3)
+    assert {cache.view(name, 3).dtype for name in NAMES} == {np.dtype(np.float16)}
+    assert cache.view("state.2", 3).dtype == np.float32
+    assert cache.value("k.0", 3).element_type() == pool.value(0).element_type() == TensorProto.FLOAT16
+    assert (pool.view(0).dtype, pool.last(0).dtype) == (np.float16, np.float16)
 
 
 @given(st.lists(st.integers(0, 5), min_size=1, max_size=24))

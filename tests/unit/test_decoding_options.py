@@ -27,6 +27,8 @@ def problems_of(call):
         ("early_stopping", "sometimes"),
         ("min_new_tokens", -1),
         ("max_new_tokens", 0),
+        ("max_length_ratio", -0.1),
+        ("max_length_ratio", math.inf),
         ("repetition_penalty", 0.0),
         ("repetition_penalty", -1.0),
         ("no_repeat_ngram_size", -1),

@@ -1,10 +1,11 @@
 """The phases of a process, and work that ends with its caller."""
 
 import asyncio
+import contextlib
 
 import pytest
 
-from service.api.attendance import run_attended
+from service.api.attendance import StopSignal, run_attended
 from service.api.backend import Backend
 from service.api.lifecycle import Lifecycle, Phase
 from service.errors import NotReadyError, RequestCancelledError, ShuttingDownError
@@ -61,7 +62,7 @@ def attend(work, messages=(), *, abort=False):
 
     async def scenario():
         queue = list(messages)
-        aborted = asyncio.Event()
+        aborted = StopSignal()
         if abort:
             aborted.set()
 
@@ -87,6 +88,48 @@ def test_work_gives_its_result_or_its_failure():
     assert attend(quick) == 7
     with pytest.raises(KeyError):
         attend(broken)
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_a_request_costs_one_task_beside_its_own_and_leaves_none_behind(fails):
+    counts = []
+
+    async def work():
+        counts.append(len(asyncio.all_tasks()))
+        await asyncio.sleep(0)
+        if fails:
+            raise KeyError("x")
+
+    async def scenario():
+        with contextlib.suppress(KeyError):
+            await run_attended(work(), asyncio.Event().wait, StopSignal())
+        await asyncio.sleep(0)
+        return len(asyncio.all_tasks())
+
+    assert (asyncio.run(scenario()), counts) == (1, [2])
+
+
+def test_a_stop_in_the_middle_ends_the_work_and_not_the_task_around_it():
+    async def scenario():
+        signal = StopSignal()
+        asyncio.get_running_loop().call_later(0.01, signal.set)
+        with pytest.raises(ShuttingDownError):
+            await run_attended(asyncio.sleep(20), asyncio.Event().wait, signal)
+        await asyncio.sleep(0)
+        return asyncio.current_task().cancelling()
+
+    assert asyncio.run(scenario()) == 0
+
+
+def test_a_connection_that_breaks_counts_as_a_caller_who_left():
+    async def breaking():
+        raise OSError("broken")
+
+    async def scenario():
+        await run_attended(asyncio.sleep(20), breaking, StopSignal())
+
+    with pytest.raises(RequestCancelledError):
+        asyncio.run(scenario())
 
 
 @pytest.mark.parametrize(
@@ -122,8 +165,7 @@ def test_cancelling_from_outside_cancels_the_work():
             ends.append("cancelled")
 
     async def scenario():
-        never = asyncio.Event()
-        task = asyncio.create_task(run_attended(endless(), never.wait, never))
+        task = asyncio.create_task(run_attended(endless(), asyncio.Event().wait, StopSignal()))
         await asyncio.sleep(0.01)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):

@@ -6,7 +6,8 @@ import pytest
 
 from service.errors import UntranslatableError
 from service.text.cutting import cut
-from service.text.segmentation import Gap, Segment, Span, join
+from service.text.document import Gap, Segment, Span
+from service.text.segmentation import join
 
 
 def at_most(limit: int) -> Callable[[str], bool]:

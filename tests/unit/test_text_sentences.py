@@ -1,6 +1,8 @@
 """The guard around the splitting library: what it raises never reaches a caller, what others raise does."""
 
+import time
 from collections.abc import Callable
+from itertools import pairwise
 
 import pytest
 import sentencex
@@ -61,3 +63,18 @@ def test_an_ordinal_right_before_wide_white_space_is_still_an_ordinal() -> None:
 
 def test_the_german_rule_does_not_hold_for_english() -> None:
     assert sentence_ends("He was 16. Then he left.", "en") == [11, 24]
+
+
+def test_a_long_line_is_cut_as_its_sentences_are() -> None:
+    sentences = [f"This is sentence number {number} of them. " for number in range(1_000)]
+    line = "".join(sentences)
+    starts = [0, *sentence_ends(line, "en")]
+    assert [line[start:end] for start, end in pairwise(starts)] == sentences
+
+
+@pytest.mark.parametrize("unit", ["`", "![", "“", "«", "'", "(", ". ", "A. ", '" ', "a"])
+def test_time_is_in_proportion_to_the_length_of_a_line(unit: str) -> None:
+    line = "word " + unit * (200_000 // len(unit)) + " word"
+    started = time.process_time()
+    assert sentence_ends(line, "en")[-1] == len(line)
+    assert time.process_time() - started < 20

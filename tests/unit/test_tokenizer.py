@@ -5,8 +5,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tokenizers import AddedToken, Tokenizer, decoders, normalizers
-from tokenizers.models import Unigram, WordLevel
+from tokenizers import AddedToken, Tokenizer, decoders, normalizers, pre_tokenizers
+from tokenizers.models import BPE, Unigram, WordLevel
 
 from service.errors import PackageInvalidError
 from service.package.tokenizer import EntryRole, SourceTokenizer, TargetTokenizer, hidden_name
@@ -71,6 +71,30 @@ def test_an_unknown_stretch_is_spelled_in_bytes_where_the_model_can():
     source = SourceTokenizer.from_json(source_json(*byte_entries()), SIZE + 257, UNK)
     assert source.encode("a☃☃") == [SPACE, A] + [SIZE + 1 + byte for byte in "☃☃".encode()]
     assert source.encode("<0x41>")[1] != SIZE + 1 + 0x41
+
+
+@pytest.fixture(scope="module")
+def bpe():
+    names = [name for name, _ in ENTRIES] + ["b", "bc", "c"]
+    ids = {name: token_id for token_id, name in enumerate(names)}
+    tokenizer = Tokenizer(BPE(ids, [("b", "c")], unk_token=names[UNK], fuse_unk=True))
+    tokenizer.normalizer = normalizers.Sequence([normalizers.Replace(" ", "▁"), normalizers.Prepend("▁")])
+    tokenizer.pre_tokenizer = pre_tokenizers.Split("▁", "merged_with_next")
+    return SourceTokenizer.from_json(tokenizer.to_str(), SIZE, UNK)
+
+
+def test_bpe_looks_unknown_stretches_up_as_they_are_spelled(bpe):
+    assert bpe.encode("a☃☃a ☃☃") == [SPACE, A, SNOW, A, SPACE, SNOW]
+    assert bpe.encode("☃ é☃☃") == [SPACE, UNK, SPACE, UNK]
+
+
+def test_bpe_pieces_without_a_row_become_the_unknown_id_one_by_one(bpe):
+    assert bpe.encode("abcba") == [SPACE, A, UNK, UNK, A]
+
+
+@pytest.mark.parametrize("name", [*(name for name, _ in ENTRIES if " " in name), "</s>", "<unk>"])
+def test_bpe_does_not_find_hidden_entries_in_texts(bpe, name):
+    assert {0, 5}.isdisjoint(bpe.encode(name))
 
 
 def test_bytes_without_a_row_become_the_unknown_id():

@@ -9,7 +9,7 @@ from typing import Any
 from fastapi import APIRouter, Request, Response
 
 from service import errors
-from service.api.answers import answer_of
+from service.api.answers import answer_of, details_of
 from service.api.attendance import run_attended
 from service.api.body import read_model
 from service.api.openapi import failures, json_body
@@ -62,8 +62,9 @@ async def translate(request: Request) -> Response:
         services.lifecycle.check_admission()
         body = await read_model(request, TranslateBody, services.body_limits)
         account.source, account.target = body.source, body.target
-        wanted = _request_of(body, services, started=request.state.started)
-        account.summary |= {"num_texts": len(wanted.texts), "num_characters": sum(map(len, wanted.texts))}
+        texts = tuple(body.q) if isinstance(body.q, list) else (body.q,)
+        wanted = _request_of(body, texts, services, started=request.state.started)
+        account.summary |= {"num_texts": len(texts), "num_characters": sum(map(len, texts))}
         with services.lifecycle.running() as backend:
             work = backend.translator.translate(wanted)
             result = await run_attended(work, request.receive, services.lifecycle.aborted)
@@ -72,8 +73,7 @@ async def translate(request: Request) -> Response:
     return Response(content, media_type="application/json")
 
 
-def _request_of(body: TranslateBody, services: Services, started: float) -> TranslationRequest:
-    texts = tuple(body.q) if isinstance(body.q, list) else (body.q,)
+def _request_of(body: TranslateBody, texts: tuple[str, ...], services: Services, started: float) -> TranslationRequest:
     services.request_limits.check_texts(texts)
     # The time the body took to arrive is part of what the caller waits for.
     remaining = services.request_limits.timeout(body.timeout_seconds) - (time.monotonic() - started)
@@ -86,7 +86,10 @@ def _request_of(body: TranslateBody, services: Services, started: float) -> Tran
         options=PartialOptions(**body.decoding.model_dump()),
         num_alternatives=body.alternatives,
         deadline_seconds=remaining,
-        with_alignments="alignments" in body.include,
+        format=body.format,
+        split_sentences=body.split_sentences,
+        protect=tuple(body.protect),
+        details=details_of(body),
     )
 
 
