@@ -10,10 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import onnx
-import onnxruntime
 from numpy.typing import NDArray
-from onnx import TensorProto, helper
 
 from export.families.spec import ModelSpec
 from export.graph.quantized_linear import ACTIVATION_LIMIT, ActivationScale
@@ -21,6 +18,7 @@ from export.graphs import LinearInputs
 from export.sample import LONGEST_TRANSLATION, groups_of_like_length
 from export.verify.graph_pair import Arrays, GraphPair, Ids
 from service.package.manifest import GraphFiles
+from service.package.package import GraphKind
 
 # How much coarser a constant scale may round than scales per row do on average.
 _COARSEST = 4.0
@@ -55,13 +53,13 @@ class _ObservedPair(GraphPair):
     """The float32 graphs, watched at the inputs of their linear layers."""
 
     def __init__(self, encoder: Path, decoder: Path, spec: ModelSpec, inputs: LinearInputs) -> None:
-        super().__init__(encoder, decoder, spec)
+        super().__init__(encoder, decoder, spec, {kind: values.values() for kind, values in inputs.items()})
         self._paths = {kind: {value: path for path, value in values.items()} for kind, values in inputs.items()}
         self.ranges = {path: _Range() for values in inputs.values() for path in values}
 
-    def _run(self, session: onnxruntime.InferenceSession, feeds: Mapping[str, NDArray[Any]]) -> Arrays:
-        results = super()._run(session, feeds)
-        for value, path in self._paths["encoder" if "ids" in feeds else "decoder"].items():
+    def _run(self, kind: GraphKind, feeds: Mapping[str, NDArray[Any]]) -> Arrays:
+        results = super()._run(kind, feeds)
+        for value, path in self._paths[kind].items():
             rows = results.pop(value)
             self.ranges[path].add(rows.reshape(-1, rows.shape[-1]))
         return results
@@ -71,27 +69,9 @@ def calibrate(
     folder: Path, graphs: GraphFiles, spec: ModelSpec, inputs: LinearInputs, sources: Ids
 ) -> dict[str, ActivationScale]:
     """Translates source ids (special ids included) greedily in float32; returns the constant scales worth having."""
-    watched = {
-        kind: _watched(folder / name, inputs[kind])
-        for kind, name in (("encoder", graphs.encoder), ("decoder", graphs.decoder))
-    }
-    try:
-        pair = _ObservedPair(watched["encoder"], watched["decoder"], spec, inputs)
-        limit = min(LONGEST_TRANSLATION, spec.positions.count - 1)
-        for group in groups_of_like_length(sources):
-            pair.greedy(group, limit)
-    finally:
-        for path in watched.values():
-            path.unlink()
+    pair = _ObservedPair(folder / graphs.encoder, folder / graphs.decoder, spec, inputs)
+    limit = min(LONGEST_TRANSLATION, spec.max_target_tokens - 1)
+    for group in groups_of_like_length(sources, pair.rows_at_once):
+        pair.greedy(group, limit)
     scales = {path: found.scale() for path, found in pair.ranges.items()}
     return {path: scale for path, scale in scales.items() if scale is not None}
-
-
-def _watched(graph: Path, inputs: Mapping[str, str]) -> Path:
-    """Writes a copy of a graph that also gives out what its linear layers read; beside it, for the weight file."""
-    model = onnx.load(graph, load_external_data=False)
-    for value in inputs.values():
-        model.graph.output.append(helper.make_tensor_value_info(value, TensorProto.FLOAT, None))
-    path = graph.with_name(f".watched.{graph.name}")
-    path.write_bytes(model.SerializeToString(deterministic=True))
-    return path

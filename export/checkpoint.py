@@ -1,4 +1,4 @@
-"""A checkpoint folder in the Hugging Face layout: its configuration files as raw JSON and its weight tensors.
+"""A checkpoint folder, in the Hugging Face layout or with Marian's own files: its settings and its weight tensors.
 
 Everything is read as stored. What the values mean for a network is decided in `families/`.
 """
@@ -8,31 +8,27 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from export.safetensors_file import SafetensorsFile
-from export.torch_file import TorchFile
+from export.marian.folder import MarianFolder
+from export.marian.opening import OpenedMarian, open_marian
+from export.weight_files import WeightFile, open_weight_files
 from service.errors import ExportError
 
 _CHUNK_BYTES = 1 << 20
-
-
-class _WeightFile(Protocol):
-    @property
-    def names(self) -> frozenset[str]: ...
-    def shape(self, name: str) -> tuple[int, ...]: ...
-    def read(self, name: str) -> NDArray[np.float32]: ...
 
 
 @dataclass(frozen=True)
 class Checkpoint:
     """One opened checkpoint.
 
-    config, generation, tokenizer: the JSON files as they are; the latter two are empty when absent.
+    config, generation, tokenizer: the JSON files as they are; the latter two are empty when absent. Marian's own files
+        fill them under the same names: config has the options inside the model.
     weight_files: the files that hold tensors, in reading order.
+    native: where Marian's own files are; None in the Hugging Face layout.
     """
 
     folder: Path
@@ -40,25 +36,36 @@ class Checkpoint:
     generation: Mapping[str, Any]
     tokenizer: Mapping[str, Any]
     weight_files: tuple[Path, ...]
-    _owners: Mapping[str, _WeightFile]
+    _owners: Mapping[str, WeightFile]
+    native: MarianFolder | None = None
 
     @classmethod
     def open(cls, folder: Path) -> "Checkpoint":
         """Reads configuration and tensor headers. Raises ExportError when files are missing or damaged."""
         if not folder.is_dir():
             raise ExportError(f"{folder} is not a folder")
-        paths = _weight_paths(folder)
-        owners: dict[str, _WeightFile] = {}
-        for path in paths:
-            file = SafetensorsFile(path) if path.suffix == ".safetensors" else TorchFile(path)
-            owners.update(dict.fromkeys(file.names, file))
+        if not (folder / "config.json").is_file() and (marian := open_marian(folder)) is not None:
+            return cls._of_marian(folder, marian)
+        weights = open_weight_files(folder)
         return cls(
             folder=folder,
             config=_read_json(folder / "config.json", required=True),
             generation=_read_json(folder / "generation_config.json"),
             tokenizer=_read_json(folder / "tokenizer_config.json"),
-            weight_files=paths,
-            _owners=owners,
+            weight_files=weights.paths,
+            _owners=weights.owners,
+        )
+
+    @classmethod
+    def _of_marian(cls, folder: Path, marian: OpenedMarian) -> "Checkpoint":
+        return cls(
+            folder=folder,
+            config=marian.options,
+            generation=marian.generation,
+            tokenizer=marian.languages,
+            weight_files=(marian.files.model,),
+            _owners=dict.fromkeys(marian.weights.names, marian.weights),
+            native=marian.files,
         )
 
     @property
@@ -75,8 +82,8 @@ class Checkpoint:
         return self._owners[name].read(name)
 
     def equal(self, first: str, second: str) -> bool:
-        """Whether two tensors hold the same numbers."""
-        return self.shape(first) == self.shape(second) and np.array_equal(self.tensor(first), self.tensor(second))
+        """Whether two tensors hold the same numbers, to the bit; no more than one is in memory at a time."""
+        return self.shape(first) == self.shape(second) and self._digest(first) == self._digest(second)
 
     def weights_sha256(self) -> str:
         """SHA-256 over the bytes of all weight files in order, in hexadecimal."""
@@ -87,22 +94,8 @@ class Checkpoint:
                     digest.update(chunk)
         return digest.hexdigest()
 
-
-def _weight_paths(folder: Path) -> tuple[Path, ...]:
-    """The weight files of a checkpoint: safetensors before `.bin`, a single file before a sharded index."""
-    for single, index in (
-        ("model.safetensors", "model.safetensors.index.json"),
-        ("pytorch_model.bin", "pytorch_model.bin.index.json"),
-    ):
-        if (folder / single).is_file():
-            return (folder / single,)
-        if (folder / index).is_file():
-            shards = sorted(set(_read_json(folder / index, required=True)["weight_map"].values()))
-            missing = [name for name in shards if not (folder / name).is_file()]
-            if missing:
-                raise ExportError("weight files are missing", [f"{name} is named in {index}" for name in missing])
-            return tuple(folder / name for name in shards)
-    raise ExportError(f"{folder} has no model.safetensors and no pytorch_model.bin, single or sharded")
+    def _digest(self, name: str) -> bytes:
+        return hashlib.sha256(np.ascontiguousarray(self.tensor(name)).reshape(-1).view(np.uint8).data).digest()
 
 
 def _read_json(path: Path, required: bool = False) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from typing import Any
 
 from export.checkpoint import Checkpoint
 from export.families.spec import ModelSpec
+from export.text_prefix import TextPrefixes
 from service.errors import ExportError
 from service.package.manifest import Generation
 
@@ -22,6 +23,7 @@ _UNSUPPORTED: Mapping[str, Any] = {
     "encoder_repetition_penalty": 1.0,
     "exponential_decay_length_penalty": None,
     "force_words_ids": None,
+    "forced_decoder_ids": None,
     "guidance_scale": None,
     "max_time": None,
     "num_beam_groups": 1,
@@ -30,6 +32,12 @@ _UNSUPPORTED: Mapping[str, Any] = {
     "stop_strings": None,
     "watermarking_config": None,
 }
+
+# What a task may set for its translations.
+_TASK_SETTINGS = {"early_stopping", "length_penalty", "max_length", "min_length", "no_repeat_ngram_size", "num_beams"}
+
+# The max_length of every configuration that names none: written out by some tools, meant by nobody.
+_LIBRARY_MAX_LENGTH = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +58,12 @@ def read_generation(checkpoint: Checkpoint, spec: ModelSpec) -> GenerationDefaul
 
     `max_length` and `min_length` there count the start token; ours count new tokens only.
     """
-    settings = checkpoint.generation or checkpoint.config
-    origin = "generation_config.json" if checkpoint.generation else "config.json"
+    settings, origin = checkpoint.generation, "generation_config.json"
+    if not settings:
+        settings, origin = checkpoint.config, "config.json"
+    own = {key for key, value in settings.items() if value is not None} - _unmeant(settings)
+    from_tasks = {key: value for key, value in _task_settings(checkpoint).items() if key not in own}
+    settings = {**settings, **from_tasks}
     problems = [*_unsupported(settings), *_contradictions(settings, spec)]
     banned, banned_problems = _banned_ids(settings, spec)
     problems += banned_problems
@@ -74,9 +86,16 @@ def read_generation(checkpoint: Checkpoint, spec: ModelSpec) -> GenerationDefaul
         renormalize=bool(settings.get("renormalize_logits")),
         forced_eos_id=forced["forced_eos_token_id"],
     )
-    return GenerationDefaults(
-        generation, banned, forced["forced_bos_token_id"], _decisions(settings, origin, generation, spec)
-    )
+    decisions = [*_decisions(settings, origin, generation, spec)]
+    if from_tasks:
+        decisions.append(f"{', '.join(sorted(from_tasks))} from task_specific_params, on which its translations agree")
+    return GenerationDefaults(generation, banned, forced["forced_bos_token_id"], tuple(decisions))
+
+
+def _task_settings(checkpoint: Checkpoint) -> dict[str, Any]:
+    """Decoding settings that all translation tasks of a configuration share."""
+    tasks = TextPrefixes.read(checkpoint.config)
+    return {key: value for key, value in tasks.settings.items() if key in _TASK_SETTINGS}
 
 
 def _unsupported(settings: Mapping[str, Any]) -> list[str]:
@@ -125,10 +144,20 @@ def _or_default(value: float | None, default: float) -> float:
 
 
 def _max_new_tokens(settings: Mapping[str, Any], spec: ModelSpec) -> int:
-    positions = spec.positions.count
+    most = spec.max_target_tokens
     if settings.get("max_new_tokens"):
-        return min(int(settings["max_new_tokens"]), positions - 1)
-    return max(min(int(settings.get("max_length") or positions), positions) - 1, 1)
+        return min(int(settings["max_new_tokens"]), most - 1)
+    return max(min(_max_length(settings) or most, most) - 1, 1)
+
+
+def _max_length(settings: Mapping[str, Any]) -> int | None:
+    """The limit with the start token, None where the checkpoint has none of its own."""
+    return None if _unmeant(settings) else int(settings.get("max_length") or 0) or None
+
+
+def _unmeant(settings: Mapping[str, Any]) -> set[str]:
+    """Settings that only repeat what the library takes where there are none."""
+    return {"max_length"} if settings.get("max_length") == _LIBRARY_MAX_LENGTH else set()
 
 
 def _decisions(settings: Mapping[str, Any], origin: str, generation: Generation, spec: ModelSpec) -> tuple[str, ...]:
@@ -142,6 +171,8 @@ def _decisions(settings: Mapping[str, Any], origin: str, generation: Generation,
         )
     if settings.get("do_sample"):
         lines.append("do_sample is ignored: translations are not drawn unless a request asks for it")
-    if settings.get("max_length") is None and settings.get("max_new_tokens") is None:
-        lines.append(f"no max_length: the {spec.positions.count} positions are the limit")
+    if _unmeant(settings):
+        lines.append(f"max_length {_LIBRARY_MAX_LENGTH} is not taken: it is what a configuration without one has")
+    if _max_length(settings) is None and settings.get("max_new_tokens") is None:
+        lines.append(f"no max_length: the {spec.max_target_tokens} tokens that a target may have are the limit")
     return tuple(lines)

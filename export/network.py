@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from export.checkpoint import Checkpoint
-from export.families.spec import AttentionKeys, LinearKeys, ModelSpec, NormKeys
+from export.families.spec import AttentionKeys, LinearKeys, ModelSpec, NormKeys, Side
+from export.position_tables import relative_buckets, sinusoid_fairseq, sinusoid_halves
 
 Floats = NDArray[np.float32]
 
@@ -34,28 +35,53 @@ class NetworkWeights:
         """A token table [V, E] as stored."""
         return self._checkpoint.tensor(name)
 
-    def norm(self, keys: NormKeys) -> tuple[Floats, Floats]:
-        """Gain and shift [E] of a layer norm."""
-        return self._checkpoint.tensor(keys.weight), self._checkpoint.tensor(keys.bias)
+    def norm(self, keys: NormKeys) -> tuple[Floats, Floats | None]:
+        """Gain and shift [E] of a norm; the decoder's last one brings the head's scale along."""
+        gain = self._checkpoint.tensor(keys.weight)
+        shift = None if keys.bias is None else self._checkpoint.tensor(keys.bias)
+        if self._spec.head_scale == 1.0 or keys != self._spec.keys.decoder_final_norm:
+            return gain, shift
+        scale = np.float32(self._spec.head_scale)
+        return gain * scale, None if shift is None else shift * scale
 
     def linear(self, keys: LinearKeys) -> LinearWeights:
         """One linear layer."""
-        bias = None if keys.bias is None else self._checkpoint.tensor(keys.bias)
-        return LinearWeights(np.ascontiguousarray(self._checkpoint.tensor(keys.weight).T), bias)
+        return self.side_by_side((keys,))
 
-    def heads(self, parts: Sequence[LinearKeys]) -> LinearWeights:
+    def side_by_side(self, layers: Sequence[LinearKeys]) -> LinearWeights:
+        """Linear layers of one input as one: [in, sum of out]."""
+        shapes = [self._checkpoint.shape(layer.weight) for layer in layers]
+        ends = np.cumsum([outputs for outputs, _ in shapes]).tolist()
+        weight, bias = np.zeros((shapes[0][1], ends[-1]), np.float32), np.zeros(ends[-1], np.float32)
+        for layer, start, end in zip(layers, [0, *ends], ends, strict=False):
+            weight[:, start:end] = self._checkpoint.tensor(layer.weight).T
+            if layer.bias is not None:
+                bias[start:end] = self._checkpoint.tensor(layer.bias)
+        return LinearWeights(weight, None if all(layer.bias is None for layer in layers) else bias)
+
+    def heads(self, layers: Sequence[LinearKeys]) -> LinearWeights:
         """Projections into heads side by side: [E, parts * H * D], D padded with columns of zeros."""
-        layers = [self.linear(part) for part in parts]
-        weight = np.concatenate([self._pad_last(layer.weight) for layer in layers], axis=1)
-        if all(layer.bias is None for layer in layers):
-            return LinearWeights(weight, None)
-        biases = [np.zeros(layer.weight.shape[1], np.float32) if layer.bias is None else layer.bias for layer in layers]
-        return LinearWeights(weight, np.concatenate([self._pad_last(bias[None])[0] for bias in biases]))
+        heads, true, padded = self._spec.num_heads, self._spec.head_width, self._spec.cache_head_width
+        width, all_heads = self._checkpoint.shape(layers[0].weight)[1], len(layers) * heads
+        weight = np.zeros((width, all_heads, padded), np.float32)
+        bias = np.zeros((all_heads, padded), np.float32)
+        for index, layer in enumerate(layers):
+            own = slice(index * heads, (index + 1) * heads)
+            weight[:, own, :true] = self._checkpoint.tensor(layer.weight).T.reshape(width, heads, true)
+            if layer.bias is not None:
+                bias[own, :true] = self._checkpoint.tensor(layer.bias).reshape(heads, true)
+        without = all(layer.bias is None for layer in layers)
+        return LinearWeights(weight.reshape(width, -1), None if without else bias.reshape(-1))
 
     def heads_output(self, keys: AttentionKeys) -> LinearWeights:
         """The projection out of heads: [H * D, E], D padded with rows of zeros."""
         layer = self.linear(keys.output)
-        return LinearWeights(np.ascontiguousarray(self._pad_last(layer.weight.T).T), layer.bias)
+        heads, true, padded = self._spec.num_heads, self._spec.head_width, self._spec.cache_head_width
+        if true == padded:
+            return layer
+        weight = np.zeros((heads, padded, layer.weight.shape[1]), np.float32)
+        weight[:, :true] = layer.weight.reshape(heads, true, -1)
+        return LinearWeights(weight.reshape(heads * padded, -1), layer.bias)
 
     def head_bias(self) -> Floats:
         """The head's bias [V] with minus infinity at banned ids, which the softmax then leaves out."""
@@ -69,33 +95,39 @@ class NetworkWeights:
         rows = self._checkpoint.tensor(self._spec.keys.head_table)[banned]
         return LinearWeights(np.ascontiguousarray(rows.T), self._stored_head_bias()[banned])
 
+    def positions(self, side: Side) -> Floats | None:
+        """The position table [count, E], row 0 being the first position of a sequence; None without such positions.
+
+        Where a pad token has no position, a row of zeros is the last.
+        """
+        positions = self._spec.positions
+        if positions is None:
+            return None
+        last = positions.first + positions.count
+        name = positions.encoder_table if side == "encoder" else positions.decoder_table
+        if name is not None:
+            table = self._checkpoint.tensor(name)
+        elif positions.kind == "sinusoid_fairseq":
+            table = sinusoid_fairseq(last, self._spec.model_width)
+        else:
+            table = sinusoid_halves(last, self._spec.model_width)
+        used = table[positions.first : last]
+        return np.concatenate([used, np.zeros((1, used.shape[1]), np.float32)]) if positions.zero_at_pad else used
+
+    def relative_bias(self, side: Side) -> Floats:
+        """What is added to the scores of a key by its distance, [H, distances].
+
+        Column d is, of the decoder, the key d tokens before the query, up to the maximal distance. Of the encoder it is
+        the key at the query's place plus d minus the maximal distance, up to as far on the other side.
+        """
+        relative = self._spec.relative
+        if relative is None:
+            raise AssertionError("a network with relative positions has a spec of them")
+        name = relative.encoder_table if side == "encoder" else relative.decoder_table
+        return np.ascontiguousarray(self._checkpoint.tensor(name)[relative_buckets(relative, side)].T)
+
     def _stored_head_bias(self) -> Floats:
         name = self._spec.keys.head_bias
         if name is None:
             return np.zeros(self._spec.target_vocabulary_size, np.float32)
         return self._checkpoint.tensor(name).reshape(-1).copy()
-
-    def positions(self) -> Floats:
-        """The position table [count, E], row 0 being the first position of a sequence."""
-        positions = self._spec.positions
-        return sinusoid_halves(positions.first + positions.count, self._spec.model_width)[positions.first :]
-
-    def _pad_last(self, array: Floats) -> Floats:
-        heads, true, padded = self._spec.num_heads, self._spec.head_width, self._spec.cache_head_width
-        if true == padded:
-            return array
-        split = array.reshape(*array.shape[:-1], heads, true)
-        wide = np.zeros((*split.shape[:-1], padded), np.float32)
-        wide[..., :true] = split
-        return wide.reshape(*array.shape[:-1], heads * padded)
-
-
-def sinusoid_halves(count: int, width: int) -> Floats:
-    """Position table [count, width]: sines in the first half of the columns, cosines in the second.
-
-    Angle i of row p is p / 10000^(2i / width), computed in double precision (Vaswani et al. 2017, section 3.5, with
-    Marian's column order). An odd width has one more sine than cosines.
-    """
-    frequencies = 10000.0 ** (-2.0 * np.arange((width + 1) // 2) / width)
-    angles = np.arange(count)[:, None] * frequencies[None, :]
-    return np.concatenate([np.sin(angles), np.cos(angles[:, : width // 2])], axis=1).astype(np.float32)

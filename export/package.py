@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from export.checkpoint import Checkpoint
 from export.families.spec import ModelSpec
 from export.graphs import Precision
-from export.tokenizer.marian import MarianTokenizers
+from export.tokenizer.converted import ConvertedTokenizers
 from service import VERSION
 from service.errors import ExportError
 from service.package.manifest import (
@@ -48,7 +48,7 @@ class Description:
     attribution: str
 
 
-def write_tokenizers(folder: Path, tokenizers: MarianTokenizers) -> None:
+def write_tokenizers(folder: Path, tokenizers: ConvertedTokenizers) -> None:
     """Writes the two tokenizer files."""
     for name, content in (
         (TOKENIZER_FILES.source, tokenizers.source_json),
@@ -58,7 +58,7 @@ def write_tokenizers(folder: Path, tokenizers: MarianTokenizers) -> None:
 
 
 def write_manifest(
-    folder: Path, checkpoint: Checkpoint, spec: ModelSpec, tokenizers: MarianTokenizers, description: Description
+    folder: Path, checkpoint: Checkpoint, spec: ModelSpec, tokenizers: ConvertedTokenizers, description: Description
 ) -> Manifest:
     """Writes manifest.json about all files in `folder`. Raises ExportError with every inconsistency."""
     try:
@@ -78,6 +78,7 @@ def write_manifest(
             languages=description.languages,
             generation=description.generation,
             alignment_layer=spec.alignment_layer,
+            alignment_heads=spec.alignment_heads,
             precisions=dict(description.precisions.items()),
             default_precision=description.default_precision,
             tokenizers=TOKENIZER_FILES,
@@ -108,6 +109,6 @@ def _dimensions(spec: ModelSpec) -> Dimensions:
         cache_head_width=spec.cache_head_width,
         source_vocabulary_size=spec.source_vocabulary_size,
         target_vocabulary_size=spec.target_vocabulary_size,
-        max_source_tokens=spec.positions.count,
-        max_target_tokens=spec.positions.count,
+        max_source_tokens=spec.max_source_tokens,
+        max_target_tokens=spec.max_target_tokens,
     )

@@ -3,21 +3,24 @@
 The parts are read independently, so that one attempt shows every reason why an export cannot be made.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import TypeVar
 
 from export.checkpoint import Checkpoint
 from export.families.registry import find_family
 from export.families.spec import ModelSpec
 from export.generation import GenerationDefaults, read_generation
-from export.languages import LanguageFacts, read_languages
-from export.tokenizer.marian import MarianTokenizers
+from export.languages import LanguageFacts, describe_languages
+from export.tokenizer.converted import ConvertedTokenizers
 from service.errors import ExportError
 from service.package.manifest import Languages
 
 Part = TypeVar("Part")
+
+_NO_PREFIXES: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +29,7 @@ class ReadCheckpoint:
 
     checkpoint: Checkpoint
     spec: ModelSpec
-    tokenizers: MarianTokenizers
+    tokenizers: ConvertedTokenizers
     defaults: GenerationDefaults
     languages: Languages
 
@@ -34,28 +37,31 @@ class ReadCheckpoint:
     def decisions(self) -> tuple[str, ...]:
         """What the checkpoint left open and how it was settled, as sentences."""
         tokenizer_lines = (f"tokenizer: {line}" for line in self.tokenizers.decisions)
-        return (*self.spec.decisions, *self.defaults.decisions, *tokenizer_lines)
+        language_lines = describe_languages(self.languages)
+        return (*self.spec.decisions, *self.defaults.decisions, *tokenizer_lines, *language_lines)
 
 
-def read_checkpoint(folder: Path, sources: Sequence[str], targets: Sequence[str]) -> ReadCheckpoint:
+def read_checkpoint(
+    folder: Path, sources: Sequence[str], targets: Sequence[str], text_prefixes: Mapping[str, str] = _NO_PREFIXES
+) -> ReadCheckpoint:
     """Reads a checkpoint folder; languages are codes, empty to read them off it.
 
+    text_prefixes: target code to the words in front of a source that ask for it, where they are not in the checkpoint.
     Raises ExportError with every problem of every part.
     """
     checkpoint = Checkpoint.open(folder)
     family = find_family(checkpoint)
     problems: list[str] = []
     spec = _attempt(lambda: family.describe(checkpoint), problems)
-    tokenizers = _attempt(lambda: family.convert_tokenizers(folder), problems)
+    tokenizers = _attempt(lambda: family.convert_tokenizers(checkpoint), problems)
     if spec is None:
         raise ExportError(f"the checkpoint {folder.name} cannot be exported", problems)
     defaults = _attempt(lambda: read_generation(checkpoint, spec), problems)
     if tokenizers is None or defaults is None:
         raise ExportError(f"the checkpoint {folder.name} cannot be exported", problems)
     problems += _vocabulary_problems(spec, tokenizers)
-    source_eos = tokenizers.source_special.eos
-    facts = LanguageFacts(sources, targets, tokenizers.language_ids, source_eos, defaults.forced_first_id)
-    languages = _attempt(lambda: read_languages(checkpoint, facts), problems)
+    facts = LanguageFacts(sources, targets, tokenizers, defaults.forced_first_id, text_prefixes)
+    languages = _attempt(lambda: family.read_languages(checkpoint, facts), problems)
     if problems or languages is None:
         raise ExportError(f"the checkpoint {folder.name} cannot be exported", problems)
     return ReadCheckpoint(checkpoint, replace(spec, banned_ids=defaults.banned_ids), tokenizers, defaults, languages)
@@ -70,7 +76,7 @@ def _attempt(read: Callable[[], Part], problems: list[str]) -> Part | None:
         return None
 
 
-def _vocabulary_problems(spec: ModelSpec, tokenizers: MarianTokenizers) -> list[str]:
+def _vocabulary_problems(spec: ModelSpec, tokenizers: ConvertedTokenizers) -> list[str]:
     """Where the tokenizer files speak of another vocabulary than the tensors."""
     comparisons = (
         ("source embedding rows", spec.source_vocabulary_size, tokenizers.source_vocabulary_size),

@@ -10,16 +10,15 @@ from importlib.resources import files
 from typing import Literal
 
 from export.families.spec import ModelSpec
-from export.tokenizer.marian import MarianTokenizers
-from service.package.manifest import SourceLanguage, TargetLanguage
+from export.tokenizer.converted import ConvertedTokenizers
+from service.package.manifest import Languages, SourceLanguage, TargetLanguage
 from service.package.tokenizer import SourceTokenizer
 
 # Codes of the language the built-in sentences are in.
-BUILT_IN_LANGUAGES = frozenset({"en", "eng"})
+BUILT_IN_LANGUAGES = frozenset({"en", "eng", "eng_Latn", "en_XX"})
 
 # Translations of the sentences may have as many tokens.
 LONGEST_TRANSLATION = 96
-_SENTENCES_AT_ONCE = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +26,7 @@ class Framing:
     """What turns a sentence into the ids of one language pair: tokenizers and what stands around a text."""
 
     spec: ModelSpec
-    tokenizers: MarianTokenizers
+    tokenizers: ConvertedTokenizers
     source: SourceLanguage
     target: TargetLanguage
 
@@ -39,8 +38,13 @@ class Framing:
         )
         before = [*self.target.source_prefix_ids, *self.source.prefix_ids]
         after = list(self.source.suffix_ids)
-        room = self.spec.positions.count - len(before) - len(after)
+        room = self.spec.max_source_tokens - len(before) - len(after)
         return [[*before, *ids[:room], *after] for ids in tokenizer.encode_batch(list(sentences))]
+
+
+def sample_pair(languages: Languages) -> tuple[str, str]:
+    """The pair (source, target) to try a model on: one that the built-in sentences are for, if there is any."""
+    return next((pair for pair in languages.pairs if pair[0] in BUILT_IN_LANGUAGES), languages.pairs[0])
 
 
 def built_in_sentences(purpose: Literal["calibration", "agreement"]) -> tuple[str, ...]:
@@ -49,8 +53,8 @@ def built_in_sentences(purpose: Literal["calibration", "agreement"]) -> tuple[st
     return tuple(text.splitlines())
 
 
-def groups_of_like_length(sources: Sequence[Sequence[int]]) -> Iterator[Sequence[Sequence[int]]]:
-    """Sources in batches for the graphs; of like length, because a batch is as long as its longest."""
+def groups_of_like_length(sources: Sequence[Sequence[int]], size: int) -> Iterator[Sequence[Sequence[int]]]:
+    """Sources in batches of at most `size`; of like length, because a batch is as long as its longest."""
     ordered = sorted(sources, key=len)
-    for start in range(0, len(ordered), _SENTENCES_AT_ONCE):
-        yield ordered[start : start + _SENTENCES_AT_ONCE]
+    for start in range(0, len(ordered), size):
+        yield ordered[start : start + size]

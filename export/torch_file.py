@@ -3,6 +3,8 @@
 Checkpoints with safetensors weights never come here.
 """
 
+import zipfile
+from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -26,9 +28,15 @@ class TorchFile:
                 "or convert the weights to model.safetensors"
             ) from None
         try:
-            self._tensors: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
+            content = self._load(torch, path)
         except Exception as error:  # torch raises many unrelated types here
             raise ExportError(f"{path.name} cannot be read by torch: {type(error).__name__}: {error}") from error
+        others = sorted(str(name) for name, value in content.items() if not hasattr(value, "detach"))
+        if others:
+            raise ExportError(
+                f"{path.name} is not a file of tensors alone", [f"{path.name}: {name} is no tensor" for name in others]
+            )
+        self._tensors: Mapping[str, Any] = content
 
     @property
     def names(self) -> frozenset[str]:
@@ -43,3 +51,12 @@ class TorchFile:
         """One tensor widened to float32."""
         array: NDArray[np.float32] = self._tensors[name].detach().float().numpy()
         return array
+
+    @staticmethod
+    def _load(torch: Any, path: Path) -> Mapping[str, Any]:
+        """Maps the file where it is a zip archive; the older layout has to be loaded as a whole."""
+        options = {"map_location": "cpu", "weights_only": True}
+        content = torch.load(path, mmap=zipfile.is_zipfile(path), **options)
+        if not isinstance(content, Mapping):
+            raise TypeError(f"it holds a {type(content).__name__}, not tensors by name")
+        return content

@@ -9,7 +9,9 @@ from typing import Literal
 
 Activation = Literal["relu", "swish", "gelu", "gelu_tanh", "quick_gelu"]
 NormOrder = Literal["post", "pre"]
-PositionKind = Literal["sinusoid_halves"]
+NormKind = Literal["layer", "rms"]
+PositionKind = Literal["sinusoid_halves", "sinusoid_fairseq", "learned"]
+Side = Literal["encoder", "decoder"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,10 +24,10 @@ class LinearKeys:
 
 @dataclass(frozen=True, slots=True)
 class NormKeys:
-    """Tensor names of a layer norm's gain and shift."""
+    """Tensor names of a norm's gain and shift; an RMS norm has no shift."""
 
     weight: str
-    bias: str
+    bias: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +41,25 @@ class AttentionKeys:
 
 
 @dataclass(frozen=True, slots=True)
+class RecurrentKeys:
+    """Tensor names of a recurrent unit (SSRU, Kim et al. 2019), which a decoder layer may have for self-attention.
+
+    f = sigmoid(forget(x)); state = f * state + (1 - f) * candidate(x), from zeros; the result is output(relu(state)),
+    or relu(state) where there is no output layer.
+    """
+
+    candidate: LinearKeys
+    forget: LinearKeys
+    output: LinearKeys | None
+
+
+@dataclass(frozen=True, slots=True)
 class FeedForwardKeys:
-    """Tensor names of outer(activation(inner(x)))."""
+    """Tensor names of outer(activation(inner(x))); with a gate, of outer(activation(gate(x)) * inner(x))."""
 
     inner: LinearKeys
     outer: LinearKeys
+    gate: LinearKeys | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,9 +79,9 @@ class EncoderLayerKeys:
 
 @dataclass(frozen=True, slots=True)
 class DecoderLayerKeys:
-    """Tensor names of one decoder layer."""
+    """Tensor names of one decoder layer; `attention` is what looks back at the target's own tokens."""
 
-    attention: AttentionKeys
+    attention: AttentionKeys | RecurrentKeys
     attention_norm: NormKeys
     cross_attention: AttentionKeys
     cross_attention_norm: NormKeys
@@ -107,14 +123,35 @@ class PositionSpec:
     """Absolute positions added to the embeddings.
 
     kind: how row p of the table is made. `sinusoid_halves`: sin(p / 10000^(2i/E)) in the first half of the columns
-        (one more of them when E is odd), cos of the same angles in the second (Marian).
+        (one more of them when E is odd), cos of the same angles in the second (Marian). `sinusoid_fairseq`: likewise
+        with angles p exp(-i ln(10000) / (E // 2 - 1)), and a column of zeros at the end when E is odd (M2M100).
+        `learned`: a tensor of the checkpoint for each side.
     first: table row of position 0.
-    count: positions there are; a hard limit on the length of either side.
+    count: positions there are.
+    encoder_table, decoder_table: the learned tables [first + count or more rows, E].
+    zero_at_pad: whether a pad token that the decoder is given has a position of zeros.
     """
 
     kind: PositionKind
     first: int
     count: int
+    encoder_table: str | None = None
+    decoder_table: str | None = None
+    zero_at_pad: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RelativePositions:
+    """Relative positions added to the self-attention scores of every layer (Raffel et al. 2020, section 2.1).
+
+    encoder_table, decoder_table: tensors [num_buckets, H]. Half of the encoder's buckets are for keys after the query.
+    max_distance: distance from which on all keys share the last bucket.
+    """
+
+    encoder_table: str
+    decoder_table: str
+    num_buckets: int
+    max_distance: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,10 +168,15 @@ class ModelSpec:
     """A network and the facts about it that decoding needs.
 
     norm_order: "post" normalises the sum of a sub-layer's input and output; "pre" normalises the input only.
-    head_width: width of one attention head as trained, D before padding.
+    norm_kind: "layer" subtracts the mean, "rms" does not (Zhang and Sennrich 2019) and has no shift.
+    head_width: width of one attention head as trained, D before padding; not always model_width / num_heads.
     attention_scale: factor on query-key products.
     embedding_scale: factor on looked-up embeddings.
+    head_scale: factor on the decoder's output before the head; other than 1 only after a final norm.
+    positions, relative: absolute positions, relative ones, or neither.
+    max_source_tokens, max_target_tokens: tokens of one sequence, special ones included.
     alignment_layer: decoder layer whose cross-attention queries are an output.
+    alignment_heads: heads of that layer whose weights are averaged; all if empty.
     banned_ids: target ids that can never be produced.
     decisions: what the file decided where configuration and file could disagree, for the report.
     """
@@ -144,11 +186,16 @@ class ModelSpec:
     num_heads: int
     head_width: int
     norm_order: NormOrder
+    norm_kind: NormKind
     norm_epsilon: float
     activation: Activation
     embedding_scale: float
     attention_scale: float
-    positions: PositionSpec
+    head_scale: float
+    positions: PositionSpec | None
+    relative: RelativePositions | None
+    max_source_tokens: int
+    max_target_tokens: int
     source_vocabulary_size: int
     target_vocabulary_size: int
     special_ids: SpecialIds
@@ -156,11 +203,24 @@ class ModelSpec:
     alignment_layer: int
     keys: NetworkKeys
     decisions: tuple[str, ...] = ()
+    alignment_heads: tuple[int, ...] = ()
 
     @property
     def cache_head_width(self) -> int:
         """Head width in the graphs: the next multiple of 8, as the cached attention kernel wants it."""
         return -(-self.head_width // 8) * 8
+
+    def tensor_names(self) -> Iterator[str]:
+        """Every tensor that the network is made of; tied ones occur as often as they are named."""
+        yield from self.keys.names()
+        yield from tables_of_positions(self.positions, self.relative)
+
+
+def tables_of_positions(positions: PositionSpec | None, relative: RelativePositions | None) -> Iterator[str]:
+    """Tensors that positions are made of."""
+    for spec in (positions, relative):
+        if spec is not None:
+            yield from (name for name in (spec.encoder_table, spec.decoder_table) if name is not None)
 
 
 def _names_in(value: object) -> Iterator[str]:

@@ -17,30 +17,43 @@ MASK_VALUE = -1e9
 
 
 @dataclass(frozen=True, slots=True)
+class RowPlace:
+    """Names of where rows stand in their targets.
+
+    past_count: int32 [R], tokens already cached per row. total_length: int32 [1], at least the largest count plus one.
+    bias: float32 [R, H, 1, total_length], what is added to scores; empty where nothing is. has_past: bool [R, 1], false
+    for rows without cached tokens; empty where no layer wants to know.
+    """
+
+    past_count: str
+    total_length: str
+    bias: str
+    has_past: str
+
+
+@dataclass(frozen=True, slots=True)
 class PackedSources:
     """Names of what lays the encoder's N tokens out for attention.
 
     grid: int64 [S, L], the token in each cell. cell: int64 [N], the flat cell of each token. lengths: int32 [S].
+    bias: float32 [1, H, L, L], what is added to scores; empty where nothing is.
     """
 
     grid: str
     cell: str
     lengths: str
+    bias: str
 
 
 @dataclass(frozen=True, slots=True)
 class Cache:
-    """Names of one layer's self-attention keys and values [R, H, T, D] before and after the step.
-
-    past_count: int32 [R], tokens already cached per row. total_length: int32 [1], at least the largest count plus one.
-    """
+    """Names of one layer's self-attention keys and values [R, H, T, D] before and after the step."""
 
     past_keys: str
     past_values: str
     present_keys: str
     present_values: str
-    past_count: str
-    total_length: str
+    place: RowPlace
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +108,7 @@ def source_attention(parts: Parts, value: str, keys: AttentionKeys, sources: Pac
     packed = parts.linear.apply(value, parts.weights.heads((keys.query, keys.key, keys.value)), "projection")
     padded = builder.node("Gather", [packed, sources.grid], "padded")
     query, key, values = builder.nodes("Split", [padded], 3, "heads", axis=2, num_outputs=3)
-    context = _fused_attention(parts, [query, key, values, "", sources.lengths])
+    context = _fused_attention(parts, [query, key, values, "", sources.lengths], sources.bias)
     context = builder.node("Gather", [_rows(parts, context), sources.cell], "packed")
     return _project_out(parts, context, keys)
 
@@ -106,9 +119,13 @@ def cached_attention(parts: Parts, value: str, keys: AttentionKeys, cache: Cache
     width = spec.num_heads * spec.cache_head_width
     packed = parts.linear.apply(value, parts.weights.heads((keys.query, keys.key, keys.value)), "projection")
     packed = builder.node("Reshape", [packed, builder.integers(-1, 1, 3 * width)], "sequences")
+    inputs = [packed, "", "", cache.past_keys, cache.past_values, cache.place.past_count, cache.place.total_length]
+    if cache.place.bias:
+        # Between them would be tables of rotary positions and the positions to look up there.
+        inputs += ["", "", "", cache.place.bias]
     context, *_ = builder.nodes(
         "GroupQueryAttention",
-        [packed, "", "", cache.past_keys, cache.past_values, cache.past_count, cache.total_length],
+        inputs,
         [builder.fresh("context"), cache.present_keys, cache.present_values],
         "attention",
         domain=MICROSOFT,
@@ -166,11 +183,11 @@ def _rows(parts: Parts, context: str) -> str:
     return parts.builder.node("Reshape", [context, parts.builder.integers(-1, width)], "flat")
 
 
-def _fused_attention(parts: Parts, inputs: list[str]) -> str:
-    """Context [S, N, H * D]."""
+def _fused_attention(parts: Parts, inputs: list[str], bias: str = "") -> str:
+    """Context [S, N, H * D]; `bias` names what is added to scores, if anything is."""
     return parts.builder.contrib(
         "MultiHeadAttention",
-        inputs,
+        [*inputs, bias] if bias else inputs,
         "attention",
         num_heads=parts.spec.num_heads,
         scale=parts.spec.attention_scale,

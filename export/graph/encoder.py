@@ -13,7 +13,8 @@ from onnx import TensorProto
 from export.families.spec import ModelSpec
 from export.graph.attention import PackedSources, source_attention
 from export.graph.builder import Dimension
-from export.graph.sublayers import Parts, Residual, feed_forward, layer_norm, look_up
+from export.graph.positions import add_positions, source_bias
+from export.graph.sublayers import Parts, Residual, feed_forward, look_up, normalise
 
 
 def add_encoder(parts: Parts) -> None:
@@ -21,12 +22,11 @@ def add_encoder(parts: Parts) -> None:
     builder, spec = parts.builder, parts.spec
     ids = builder.input("ids", TensorProto.INT64, ["N"])
     position = builder.input("position", TensorProto.INT32, ["N"])
-    sources = PackedSources(
-        grid=builder.input("grid", TensorProto.INT64, ["S", "L"]),
-        cell=builder.input("cell", TensorProto.INT64, ["N"]),
-        lengths=builder.input("lengths", TensorProto.INT32, ["S"]),
-    )
+    grid = builder.input("grid", TensorProto.INT64, ["S", "L"])
+    cell = builder.input("cell", TensorProto.INT64, ["N"])
+    lengths = builder.input("lengths", TensorProto.INT32, ["S"])
     with builder.scope("encoder"):
+        sources = PackedSources(grid, cell, lengths, source_bias(parts, grid))
         with builder.scope("embedding"):
             value = _embed(parts, ids, position)
         layers = spec.keys.encoder
@@ -44,12 +44,9 @@ def add_encoder(parts: Parts) -> None:
 
 def _embed(parts: Parts, ids: str, position: str) -> str:
     """Rows [N, E] of scaled token embeddings plus positions."""
-    builder, spec = parts.builder, parts.spec
-    value = look_up(parts, spec.keys.source_table, ids)
-    table = builder.weight("positions", parts.weights.positions())
-    value = builder.node("Add", [value, builder.node("Gather", [table, position], "position")], "placed")
-    norm = spec.keys.source_embedding_norm
-    return layer_norm(parts, value, norm) if norm else value
+    keys = parts.spec.keys
+    value = add_positions(parts, look_up(parts, keys.source_table, ids), "encoder", position)
+    return normalise(parts, value, keys.source_embedding_norm) if keys.source_embedding_norm else value
 
 
 def _add_memory(parts: Parts, value: str, sources: PackedSources) -> None:

@@ -20,6 +20,8 @@ WeightBits = Literal[7, 8]
 ACTIVATION_LIMIT = 127
 # Keeps the scale of an all-zero row above zero; far below any activation that matters.
 _SMALLEST_PEAK = 1e-30
+# Values of a matrix rounded at once, in whole columns: what that takes besides the matrix and its integers is small.
+_VALUES_AT_ONCE = 1 << 19
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,13 +44,20 @@ def quantize_matrix(weight: Floats, bits: WeightBits) -> QuantizedMatrix:
     products in 16 bits, which 7 bits cannot overflow and 8 bits can. 8 bits are therefore kept in unsigned bytes
     around 128, which no kernel can overflow and for which kernels are slower.
     """
-    limit = 63 if bits == 7 else 127
-    peaks = np.abs(weight).max(axis=0)
-    scales = (np.where(peaks > 0, peaks, 1) / limit).astype(np.float32)
-    rounded = np.clip(np.rint(weight / scales), -limit, limit)
-    if bits == 7:
-        return QuantizedMatrix(rounded.astype(np.int8), np.array(0, np.int8), scales)
-    return QuantizedMatrix((rounded + 128).astype(np.uint8), np.array(128, np.uint8), scales)
+    limit, zero, dtype = (63, np.int8(0), np.int8) if bits == 7 else (127, np.uint8(128), np.uint8)
+    integers = np.empty(weight.shape, dtype)
+    scales = np.empty(weight.shape[1], np.float32)
+    columns = max(1, _VALUES_AT_ONCE // weight.shape[0])
+    for start in range(0, weight.shape[1], columns):
+        some = slice(start, start + columns)
+        peaks = np.abs(weight[:, some]).max(axis=0)
+        scales[some] = np.where(peaks > 0, peaks, 1) / limit
+        rounded = weight[:, some] / scales[some]
+        np.rint(rounded, out=rounded)
+        np.clip(rounded, -limit, limit, out=rounded)
+        rounded += np.float32(zero)
+        integers[:, some] = rounded
+    return QuantizedMatrix(integers, np.asarray(zero), scales)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +103,7 @@ class QuantizedLinear:
     def apply_table(self, value: str, table: Floats, bias: Floats, name: str) -> str:
         """x [N, E] to x @ table^T + bias [N, V]; the integers are the head's own, the table stays float for lookups."""
         with self._builder.scope(name) as path:
-            matrix = quantize_matrix(np.ascontiguousarray(table.T), self._bits)
+            matrix = quantize_matrix(table.T, self._bits)
             return self._product(value, matrix, bias, self._scales.get(path))
 
     def _product(self, value: str, matrix: QuantizedMatrix, bias: Floats | None, scale: ActivationScale | None) -> str:

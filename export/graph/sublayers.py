@@ -1,4 +1,4 @@
-"""What encoder and decoder layers share: embeddings, residual stream, feed-forward block.
+"""What encoder and decoder layers share: embeddings, norms, residual stream, feed-forward block.
 
 Values are rows [N, E]; attention, which needs to know about sequences, is in `attention`.
 """
@@ -48,21 +48,25 @@ class Residual:
         self._pre = parts.spec.norm_order == "pre"
         self._due = list(norms)
         self._sum = value
-        self.value = layer_norm(parts, value, self._due.pop(0)) if self._pre else value
+        self.value = normalise(parts, value, self._due.pop(0)) if self._pre else value
 
     def add(self, output: str) -> None:
         """Adds a sub-layer's output [N, E]; `value` is then the next sub-layer's input."""
         total = self._parts.builder.node("Add", [self._sum, output], "sum")
-        self.value = layer_norm(self._parts, total, self._due.pop(0))
+        self.value = normalise(self._parts, total, self._due.pop(0))
         self._sum = total if self._pre else self.value
 
 
-def layer_norm(parts: Parts, value: str, keys: NormKeys) -> str:
-    """A plain layer norm over the last axis."""
+def normalise(parts: Parts, value: str, keys: NormKeys) -> str:
+    """A norm over the last axis, of the kind that the network has."""
+    builder, epsilon = parts.builder, parts.spec.norm_epsilon
     gain, shift = parts.weights.norm(keys)
-    builder = parts.builder
-    inputs = [value, builder.weight("norm/gain", gain), builder.weight("norm/shift", shift)]
-    return builder.node("LayerNormalization", inputs, "norm", axis=-1, epsilon=parts.spec.norm_epsilon)
+    inputs = [value, builder.weight("norm/gain", gain)]
+    if shift is not None:
+        inputs.append(builder.weight("norm/shift", shift))
+    # The runtime's own RMS norm: in the standard set there is one only from a later version on.
+    operator = "SimplifiedLayerNormalization" if parts.spec.norm_kind == "rms" else "LayerNormalization"
+    return builder.node(operator, inputs, "norm", axis=-1, epsilon=epsilon)
 
 
 def look_up(parts: Parts, table: str, ids: str) -> str:
@@ -76,7 +80,12 @@ def look_up(parts: Parts, table: str, ids: str) -> str:
 
 
 def feed_forward(parts: Parts, value: str, keys: FeedForwardKeys) -> str:
-    """outer(activation(inner(x)))."""
-    inner = parts.linear.apply(value, parts.weights.linear(keys.inner), "inner")
-    active = _ACTIVATIONS[parts.spec.activation](parts.builder, inner)
+    """outer(activation(inner(x))); a gate and what it lets through come out of one product."""
+    builder, activation = parts.builder, _ACTIVATIONS[parts.spec.activation]
+    if keys.gate is None:
+        active = activation(builder, parts.linear.apply(value, parts.weights.linear(keys.inner), "inner"))
+    else:
+        both = parts.linear.apply(value, parts.weights.side_by_side((keys.gate, keys.inner)), "inner")
+        gate, passing = builder.nodes("Split", [both], 2, "halves", axis=1, num_outputs=2)
+        active = builder.node("Mul", [activation(builder, gate), passing], "gated")
     return parts.linear.apply(active, parts.weights.linear(keys.outer), "outer")

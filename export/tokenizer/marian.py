@@ -1,4 +1,4 @@
-"""MarianMT (OPUS-MT) tokenizer files to package tokenizer files.
+"""MarianMT (OPUS-MT) tokenizer files.
 
 Pieces come from source.spm and target.spm, ids from vocab.json (and target_vocab.json when the vocabularies are
 separate); SentencePiece's own ids mean nothing to the model. Pieces that the vocabulary lacks segment the text all
@@ -6,100 +6,81 @@ the same and become the unknown id one by one. Punctuation is not normalised fir
 sets that up and never calls it. Language tokens (`>>xxx<<`) exist in the vocabulary only and are never found in texts.
 """
 
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
-from tokenizers import AddedToken, Tokenizer
-from tokenizers.models import WordLevel
+from export.tokenizer.conversion import convert_pieces
+from export.tokenizer.converted import ConvertedTokenizers
+from export.tokenizer.folder import TokenizerFolder, token_name
+from export.tokenizer.original import PieceOriginal, PieceSide, SpecialIds, Vocabulary
+from export.tokenizer.sentencepiece_model import SentencePieceModel
 
-from export.tokenizer.marian_files import MarianFiles, read_marian_files
-from export.tokenizer.normalization import build_decoder, composes, splits_before_spaces
-from export.tokenizer.sentencepiece_model import PieceKind
-from export.tokenizer.unigram import UnigramLayout, Vocabulary, build_unigram, lay_out_unigram
-
-
-@dataclass(frozen=True, slots=True)
-class SpecialIds:
-    """Ids of the special pieces in one vocabulary."""
-
-    eos: int
-    unk: int
-    pad: int
+_LANGUAGE_TOKEN = re.compile(r">>([^<>\s]+)<<")
+_SPECIAL_PIECES = {"eos": "</s>", "unk": "<unk>", "pad": "<pad>"}
 
 
-@dataclass(frozen=True, slots=True)
-class MarianTokenizers:
-    """The converted tokenizers and what the service has to know beside them.
-
-    source_json, target_json: contents of the two tokenizer files.
-    source_vocabulary_size, target_vocabulary_size: rows of the embedding tables; source ids from there on are unknown.
-    language_ids: token (`>>deu<<`) to source id, empty for models of one pair.
-    decisions: sentences for the export log.
-    """
-
-    source_json: str
-    target_json: str
-    source_vocabulary_size: int
-    target_vocabulary_size: int
-    source_special: SpecialIds
-    target_special: SpecialIds
-    language_ids: Mapping[str, int]
-    decisions: tuple[str, ...]
-
-
-def convert_marian(checkpoint: Path) -> MarianTokenizers:
+def convert_marian(folder: Path) -> ConvertedTokenizers:
     """Converts the tokenizer files in a checkpoint folder. Raises ExportError with every problem found."""
-    files = read_marian_files(checkpoint)
-    vocabulary = Vocabulary(
-        ids=files.source_ids,
-        num_rows=files.num_source_rows,
-        special=files.hidden_source_pieces,
-        unk_id=files.source_ids[files.special.unk],
+    return convert_pieces(read_marian(folder))
+
+
+def read_marian(folder: Path) -> PieceOriginal:
+    """Reads the tokenizer files of a checkpoint folder. Raises ExportError with every problem found."""
+    files = TokenizerFolder(folder)
+    config = files.json("config.json", required=True)
+    options = files.json("tokenizer_config.json") or {}
+    special = {role: token_name(options.get(f"{role}_token")) or name for role, name in _SPECIAL_PIECES.items()}
+    separate = options.get("separate_vocabs") is True
+    num_source_rows = files.number(config, "vocab_size", least=1)
+    num_target_rows = files.number(config, "decoder_vocab_size", least=1, default=num_source_rows)
+    source_ids = files.vocabulary("vocab.json", num_source_rows, special.values())
+    target_ids = source_ids
+    if separate or num_target_rows != num_source_rows:
+        target_name = "target_vocab.json" if separate else "vocab.json"
+        target_ids = files.vocabulary(target_name, num_target_rows, special.values())
+    models = [files.sentencepiece(name) for name in ("source.spm", "target.spm")]
+    files.raise_problems()
+    vocabularies = (
+        _vocabulary(source_ids, num_source_rows, special),
+        _vocabulary(target_ids, num_target_rows, special),
     )
-    layout = lay_out_unigram(files.source_model, vocabulary)
-    return MarianTokenizers(
-        source_json=build_unigram(files.source_model, layout, vocabulary.unk_id).to_str(),
-        target_json=_build_target(files).to_str(),
-        source_vocabulary_size=files.num_source_rows,
-        target_vocabulary_size=files.num_target_rows,
-        source_special=_special_ids(files, files.source_ids),
-        target_special=_special_ids(files, files.target_ids),
-        language_ids=files.language_ids,
-        decisions=_decisions(files, layout),
-    )
+    return _original(models, vocabularies, separate=separate, cleans_up=options.get("clean_up_tokenization_spaces"))
 
 
-def _build_target(files: MarianFiles) -> Tokenizer:
-    """Returns a tokenizer that only decodes: special pieces are marked so that decoding can leave them out."""
-    tokenizer = Tokenizer(WordLevel(dict(files.target_ids), unk_token=files.special.unk))
-    control = [piece.text for piece in files.target_model.of_kind(PieceKind.CONTROL) if piece.text in files.target_ids]
-    invisible = dict.fromkeys([*files.special.all, *control])
-    tokenizer.add_special_tokens([AddedToken(piece, special=True, normalized=False) for piece in invisible])
-    tokenizer.decoder = build_decoder(files.target_model)
-    return tokenizer
+def _vocabulary(ids: Mapping[str, int], num_rows: int, special: Mapping[str, str]) -> Vocabulary:
+    languages = [piece for piece in ids if _LANGUAGE_TOKEN.fullmatch(piece)]
+    roles = SpecialIds(**{role: ids[piece] for role, piece in special.items()})
+    return Vocabulary(ids, num_rows, frozenset([*special.values(), *languages]), roles)
 
 
-def _special_ids(files: MarianFiles, ids: Mapping[str, int]) -> SpecialIds:
-    return SpecialIds(eos=ids[files.special.eos], unk=ids[files.special.unk], pad=ids[files.special.pad])
-
-
-def _decisions(files: MarianFiles, layout: UnigramLayout) -> tuple[str, ...]:
-    normalization = files.source_model.normalization
-    special = _special_ids(files, files.source_ids)
-    composition = " between compositions (NFC)" if composes(normalization) else ""
-    lines = [
-        f"vocabularies: {'separate' if files.separate else 'shared'}",
-        f"source: {len(files.source_ids)} pieces in {files.num_source_rows} rows",
-        f"target: {len(files.target_ids)} pieces in {files.num_target_rows} rows",
-        f"special ids from vocab.json: end {special.eos}, unknown {special.unk}, padding {special.pad}",
-        f"language tokens: {len(files.language_ids)}",
-        f"pieces of source.spm that vocab.json lacks, read as unknown: {len(layout.added)}",
-        f"normalization: {normalization.name or 'none'}{composition}",
-        f"segmentation: {'word by word' if splits_before_spaces(files.source_model) else 'whole texts'}",
+def _original(
+    models: list[SentencePieceModel | None],
+    vocabularies: tuple[Vocabulary, Vocabulary],
+    *,
+    separate: bool,
+    cleans_up: object,
+) -> PieceOriginal:
+    source_model, target_model = models
+    assert source_model is not None, "a model that cannot be read is a problem"
+    assert target_model is not None, "a model that cannot be read is a problem"
+    source, target = vocabularies
+    languages = {match[1]: source.ids[piece] for piece in source.ids if (match := _LANGUAGE_TOKEN.fullmatch(piece))}
+    roles = source.roles
+    decisions = [
+        f"vocabularies: {'separate' if separate else 'shared'}",
+        f"source: {len(source.ids)} pieces in {source.num_rows} rows",
+        f"target: {len(target.ids)} pieces in {target.num_rows} rows",
+        f"special ids from vocab.json: end {roles.eos}, unknown {roles.unk}, padding {roles.pad}",
+        f"language tokens: {len(languages)}",
     ]
-    if files.cleans_up_spaces:
-        lines.append(
+    if cleans_up is True:
+        decisions.append(
             "clean_up_tokenization_spaces is not applied: it deletes spaces before punctuation that the model wrote"
         )
-    return tuple(lines)
+    return PieceOriginal(
+        source=PieceSide("source.spm", source_model, source),
+        target=PieceSide("target.spm", target_model, target),
+        language_ids=languages,
+        decisions=tuple(decisions),
+    )

@@ -6,8 +6,10 @@ normaliser; what the building blocks cannot do exactly is counted by `parity`.
 
 from collections.abc import Iterable
 
+from sentencepiece import SentencePieceProcessor
 from tokenizers import Regex, decoders, normalizers, pre_tokenizers
 
+from export.tokenizer.corpus import NATURAL_LINES, stress_lines
 from export.tokenizer.sentencepiece_model import SPACE_MARK, Normalization, PieceKind, SentencePieceModel
 
 _ORDERED_MARKS = "\u0651\u05bc\u05c1\u05c2"
@@ -19,11 +21,11 @@ _JOINER = "\N{COMBINING GRAPHEME JOINER}"
 _MATCHED_KINDS = (PieceKind.NORMAL, PieceKind.USER_DEFINED)
 
 
-def build_normalizer(normalization: Normalization) -> normalizers.Normalizer:
+def build_normalizer(normalization: Normalization, *, composing: bool) -> normalizers.Normalizer:
     """Returns the normaliser that turns a text into what is segmented, with U+2581 for spaces."""
     steps: list[normalizers.Normalizer] = []
     if normalization.charsmap:
-        composition = _composition() if composes(normalization) else []
+        composition = _composition() if composing else []
         steps += [*composition, normalizers.Precompiled(normalization.charsmap), *composition]
     if normalization.remove_extra_whitespaces:
         # Space marks that a text itself ends with go too: SentencePiece trims after it has replaced the spaces.
@@ -35,14 +37,27 @@ def build_normalizer(normalization: Normalization) -> normalizers.Normalizer:
     return normalizers.Sequence(steps)
 
 
-def composes(normalization: Normalization) -> bool:
+def composes(model: SentencePieceModel) -> bool:
     """Whether canonical composition goes before and after the charsmap.
 
     The charsmap of an NFKC kind composes by itself, but the building block that applies it looks at whole graphemes
     and gets decomposed ones wrong (huggingface/tokenizers#2334): every decomposed Hangul syllable and most Vietnamese
-    ones without composition before it, half-width katakana with voicing marks without composition after it.
+    ones without composition before it, half-width katakana with voicing marks without composition after it. The name
+    of a charsmap does not say what it does, so both ways are compared with SentencePiece: natural lines count first.
     """
-    return "nfkc" in normalization.name
+    if not model.normalization.charsmap:
+        return False
+    processor = SentencePieceProcessor(model_proto=model.content)
+    as_is, composed = (build_normalizer(model.normalization, composing=composing) for composing in (False, True))
+    for lines in (NATURAL_LINES, stress_lines()):
+        expected = [processor.normalize(line) for line in lines]
+        different = [
+            sum(normalizer.normalize_str(line) != text for line, text in zip(lines, expected, strict=True))
+            for normalizer in (as_is, composed)
+        ]
+        if different[0] != different[1]:
+            return bool(different[1] < different[0])
+    return False
 
 
 def _composition() -> list[normalizers.Normalizer]:
@@ -66,12 +81,11 @@ def build_pre_tokenizer() -> pre_tokenizers.PreTokenizer:
     return pre_tokenizers.Split(SPACE_MARK, "merged_with_next")
 
 
-def build_decoder(model: SentencePieceModel) -> decoders.Decoder:
+def build_decoder(*, spells_bytes: bool) -> decoders.Decoder:
     """Returns the decoder that joins pieces into text and trims white space at both ends."""
     joining: Iterable[decoders.Decoder] = (
         decoders.Fuse(),
         decoders.Replace(SPACE_MARK, " "),
         decoders.Replace(Regex(r"\A\s+|\s+\z"), ""),
     )
-    spelling = (decoders.ByteFallback(),) if model.of_kind(PieceKind.BYTE) else ()
-    return decoders.Sequence([*spelling, *joining])
+    return decoders.Sequence([*((decoders.ByteFallback(),) if spells_bytes else ()), *joining])

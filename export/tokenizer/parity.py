@@ -6,24 +6,27 @@ differ, because tokenizers applies the character map to whole graphemes. Anythin
 """
 
 import math
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from pathlib import Path
+from functools import cached_property
 
 from tokenizers import Tokenizer
 
+from export.tokenizer.converted import ConvertedTokenizers
 from export.tokenizer.corpus import NATURAL_LINES, stress_lines
-from export.tokenizer.marian import MarianTokenizers
-from export.tokenizer.oracle import MarianOracle
-from service.package.tokenizer import SourceTokenizer, TargetTokenizer
+from export.tokenizer.file_oracle import FileOracle
+from export.tokenizer.oracle import Oracle, PieceOracle
+from export.tokenizer.original import Original, PieceOriginal
+from service.package.tokenizer import SourceTokenizer, TargetTokenizer, normalize, segment
 
 MAX_NATURAL_TIE_SHARE = 0.01
 MAX_STRESS_SHARE = 0.05
 """Accepted shares of lines: ties in natural text; ties and normalisations together in stress lines."""
 
-_FLOAT32_EPSILON = 2.0**-23
 _DECODED_IDS_PER_SEQUENCE = 8
+_BYTE = re.compile(r"<0x[0-9A-F]{2}>")
 
 
 class MismatchKind(StrEnum):
@@ -93,53 +96,69 @@ class ParityReport:
         return tuple(f"{what}: {count}" for what, count in counts.items() if count)
 
 
-def check_parity(checkpoint: Path, tokenizers: MarianTokenizers) -> ParityReport:
-    """Compares on the built-in corpus. Raises ExportError when the checkpoint's files cannot be read."""
-    num_ids = tokenizers.target_vocabulary_size
-    sequences = [
-        range(start, min(start + _DECODED_IDS_PER_SEQUENCE, num_ids))
-        for start in range(0, num_ids, _DECODED_IDS_PER_SEQUENCE)
-    ]
+def check_parity(tokenizers: ConvertedTokenizers) -> ParityReport:
+    """Compares on the built-in corpus."""
+    comparison = Comparison(tokenizers)
     return ParityReport(
-        natural=compare(checkpoint, tokenizers, NATURAL_LINES),
-        stress=compare(checkpoint, tokenizers, stress_lines()),
-        num_piece_mismatches=compare_decoding(checkpoint, tokenizers, sequences),
+        natural=comparison.compare(NATURAL_LINES),
+        stress=comparison.compare(stress_lines()),
+        num_piece_mismatches=comparison.compare_decoding(_sequences(tokenizers)),
     )
 
 
-def compare(checkpoint: Path, tokenizers: MarianTokenizers, lines: Sequence[str]) -> TokenizerParity:
-    """Encodes the lines as source texts and decodes them as target texts, both ways."""
-    oracle = MarianOracle(checkpoint)
-    source = SourceTokenizer.from_json(
-        tokenizers.source_json, tokenizers.source_vocabulary_size, tokenizers.source_special.unk
-    )
-    segmenter = Tokenizer.from_str(tokenizers.source_json)
-    mismatches = []
-    for line, (text, actual) in enumerate(zip(lines, source.encode_batch(lines), strict=True)):
-        pieces = oracle.source_pieces(text)
-        expected = oracle.source_ids(pieces)
-        if actual != expected:
-            kind = _kind(oracle, pieces, segmenter.encode(text, add_special_tokens=False).tokens)
-            mismatches.append(Mismatch(line, kind, tuple(expected), tuple(actual)))
-    decoded = compare_decoding(checkpoint, tokenizers, [oracle.target_ids(text) for text in lines])
-    return TokenizerParity(len(lines), tuple(mismatches), decoded)
+class Comparison:
+    """Converted tokenizers beside the checkpoint's own."""
+
+    def __init__(self, tokenizers: ConvertedTokenizers) -> None:
+        self._oracle = _open(tokenizers.original)
+        self._source = SourceTokenizer.from_json(
+            tokenizers.source_json, tokenizers.source_vocabulary_size, tokenizers.source_special.unk
+        )
+        self._source_json = tokenizers.source_json
+        self._target = TargetTokenizer.from_json(tokenizers.target_json)
+
+    def compare(self, lines: Sequence[str]) -> TokenizerParity:
+        """Encodes the lines as source texts and decodes them as target texts, both ways."""
+        mismatches = []
+        for line, (text, actual) in enumerate(zip(lines, self._source.encode_batch(lines), strict=True)):
+            expected = self._oracle.source_ids(text)
+            if actual != expected:
+                kind = self._kind(text)
+                mismatches.append(Mismatch(line, kind, tuple(expected), tuple(actual)))
+        decoded = self.compare_decoding([self._oracle.target_ids(text) for text in lines])
+        return TokenizerParity(len(lines), tuple(mismatches), decoded)
+
+    @cached_property
+    def _segmenter(self) -> Tokenizer:
+        return Tokenizer.from_str(self._source_json)
+
+    def _kind(self, text: str) -> MismatchKind:
+        normalized, surfaces = self._oracle.restored(normalize(self._segmenter, text)), segment(self._segmenter, text)
+        if normalized != self._oracle.normalized(text):
+            return MismatchKind.NORMALIZATION
+        actual = [self._oracle.restored(surface) for _, surface in surfaces]
+        return MismatchKind.TIE if self._oracle.is_tie(text, actual) else MismatchKind.UNEXPLAINED
+
+    def compare_decoding(self, sequences: Iterable[Sequence[int]]) -> int:
+        """Returns how many sequences of target ids give a different text."""
+        return sum(self._target.decode(ids) != self._oracle.target_text(ids) for ids in sequences)
 
 
-def compare_decoding(checkpoint: Path, tokenizers: MarianTokenizers, sequences: Iterable[Sequence[int]]) -> int:
-    """Returns how many sequences of target ids give a different text."""
-    oracle = MarianOracle(checkpoint)
-    target = TargetTokenizer.from_json(tokenizers.target_json)
-    return sum(target.decode(ids) != oracle.target_text(ids) for ids in sequences)
+def _sequences(tokenizers: ConvertedTokenizers) -> Iterator[Sequence[int]]:
+    """Yields every target id, several at once; bytes one at a time, because the libraries differ about bytes that are
+    no characters together: the whole run of bytes around them is lost here, only they themselves in SentencePiece.
+    """
+    ids = range(tokenizers.target_vocabulary_size)
+    names = TargetTokenizer.from_json(tokenizers.target_json).pieces(ids)
+    bytes_ = [token_id for token_id, name in zip(ids, names, strict=True) if _BYTE.fullmatch(name)]
+    others = sorted(set(ids).difference(bytes_))
+    for start in range(0, len(others), _DECODED_IDS_PER_SEQUENCE):
+        yield others[start : start + _DECODED_IDS_PER_SEQUENCE]
+    yield from ([token_id] for token_id in bytes_)
 
 
-def _kind(oracle: MarianOracle, expected: Sequence[str], actual: Sequence[str]) -> MismatchKind:
-    if "".join(expected) != "".join(actual):
-        return MismatchKind.NORMALIZATION
-    first, second = oracle.source_score(expected), oracle.source_score(actual)
-    # Each of the additions may be off by half a unit in the last place of the running sum.
-    rounding = _FLOAT32_EPSILON * abs(first) * max(len(expected), len(actual))
-    same_pieces = list(expected) == list(actual)
-    return MismatchKind.TIE if abs(first - second) <= rounding and not same_pieces else MismatchKind.UNEXPLAINED
+def _open(original: Original) -> Oracle:
+    return PieceOracle(original) if isinstance(original, PieceOriginal) else FileOracle(original)
 
 
 def _excess(count: int, num_lines: int, accepted_share: float) -> int:

@@ -3,7 +3,7 @@
 Only reads; which models can be expressed as a package tokenizer is decided by those who build one.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import IntEnum
 from pathlib import Path
 from typing import Any
@@ -64,10 +64,12 @@ class Normalization:
 class SentencePieceModel:
     """The parts of a SentencePiece model that decide ids and text.
 
+    content: the file.
     pieces: in the order of SentencePiece's own ids, which need not be the ids of the translation model.
     rewrites_output: the model has a denormaliser, which changes decoded text.
     """
 
+    content: bytes = field(repr=False)
     pieces: tuple[Piece, ...]
     model_type: ModelType
     byte_fallback: bool
@@ -84,7 +86,8 @@ def read_sentencepiece_model(path: Path) -> SentencePieceModel:
     """Reads one model file. Raises ExportError when it is missing or is not a SentencePiece model."""
     proto: Any = sentencepiece_model_pb2.ModelProto()  # type: ignore[attr-defined] # classes are made at import
     try:
-        proto.ParseFromString(path.read_bytes())
+        content = path.read_bytes()
+        proto.ParseFromString(content)
         pieces = tuple(Piece(piece.piece, piece.score, PieceKind(piece.type)) for piece in proto.pieces)
     except OSError as error:
         raise ExportError(f"{path.name} cannot be read: {error.strerror}") from None
@@ -93,6 +96,7 @@ def read_sentencepiece_model(path: Path) -> SentencePieceModel:
     if not pieces:
         raise ExportError(f"{path.name} is not a SentencePiece model: it has no pieces")
     return SentencePieceModel(
+        content=content,
         pieces=pieces,
         model_type=ModelType(proto.trainer_spec.model_type),
         byte_fallback=proto.trainer_spec.byte_fallback,

@@ -3,22 +3,33 @@
 For checks at export time; serving has its own engine.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-import onnxruntime
 from numpy.typing import NDArray
 
-from export.families.spec import ModelSpec
+from export.families.spec import ModelSpec, RecurrentKeys
+from export.sample import LONGEST_TRANSLATION
+from export.verify.sections import SectionedGraph
 from service.engine.alignment import attention_weights
 from service.engine.layout import lay_out
 from service.engine.packing import pack
+from service.package.package import GraphKind
 
 Ids = Sequence[Sequence[int]]
 Arrays = dict[str, NDArray[Any]]
+Watched = Mapping[str, Iterable[str]]
+
+_NOTHING: Watched = MappingProxyType({})
+
+_MOST_ROWS = 20
+_MOST_NUMBERS = 1 << 25
+# As log-probabilities, logits, ids, and in comparisons in double precision.
+_COPIES_OF_LOG_PROBS = 15
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +52,23 @@ class Batch:
 
 
 class GraphPair:
-    """An encoder and a decoder session, one thread each."""
+    """An encoder and a decoder, one thread each, a section at a time where they are large.
 
-    def __init__(self, encoder: Path, decoder: Path, spec: ModelSpec) -> None:
-        self._encoder = _session(encoder)
-        self._decoder = _session(decoder)
+    watched: for each of the two by its name, values inside the graph that its runs give too.
+    """
+
+    def __init__(self, encoder: Path, decoder: Path, spec: ModelSpec, watched: Watched = _NOTHING) -> None:
+        self._encoder = SectionedGraph(encoder, watched.get("encoder", ()))
+        self._decoder = SectionedGraph(decoder, watched.get("decoder", ()))
         self.spec = spec
+
+    @property
+    def rows_at_once(self) -> int:
+        """Rows whose caches and log-probabilities need no more memory than there should be for them."""
+        spec = self.spec
+        cached = 2 * len(spec.keys.decoder) * spec.num_heads * spec.cache_head_width * LONGEST_TRANSLATION
+        numbers = cached + _COPIES_OF_LOG_PROBS * spec.target_vocabulary_size
+        return max(2, min(_MOST_ROWS, _MOST_NUMBERS // numbers))
 
     def batch(self, sources: Ids, widths: Sequence[int] | None = None) -> Batch:
         """Encodes sources together, for `widths[s]` rows asking source s; rows are in that order.
@@ -54,7 +76,7 @@ class GraphPair:
         Without widths one row asks each, by the kernel for solo sources; with them all sources are shared ones.
         """
         packed = pack(sources)
-        memory = {"lengths": packed.lengths, **self._run(self._encoder, packed.feeds())}
+        memory = {"lengths": packed.lengths, **self._run("encoder", packed.feeds())}
         rows = np.repeat(np.arange(len(sources)), widths or 1)
         return Batch(memory, _feeds(memory, rows, solo=widths is None), rows, widths is None)
 
@@ -72,7 +94,11 @@ class GraphPair:
             position = np.minimum(step, last)
             token = np.array([row[place] for row, place in zip(inputs, position.tolist(), strict=True)], np.int64)
             feeds: Arrays = {"token": token, "position": position.astype(np.int32), "probe": every_id}
+            before = dict(cache)
             yield position, self._step(batch, cache, feeds, best)
+            # A step that is repeated writes keys and values where they are already, but it would move a state on.
+            for name in _states(cache):
+                cache[name] = np.where((step < last)[:, None], cache[name], before[name])
 
     def log_probs(self, batch: Batch, targets: Ids) -> list[NDArray[np.float32]]:
         """Log-probabilities [len(target), V] of every id at every position of each row's target."""
@@ -102,20 +128,26 @@ class GraphPair:
                 break
         return outputs
 
-    def _run(self, session: onnxruntime.InferenceSession, feeds: Mapping[str, NDArray[Any]]) -> Arrays:
-        names = [output.name for output in session.get_outputs()]
-        return dict(zip(names, session.run(names, dict(feeds)), strict=True))
+    def _run(self, kind: GraphKind, feeds: Mapping[str, NDArray[Any]]) -> Arrays:
+        return (self._encoder if kind == "encoder" else self._decoder).run(feeds)
 
     def _empty_cache(self, rows: int, length: int) -> Arrays:
-        spec = self.spec
-        shape = (rows, spec.num_heads, length, spec.cache_head_width)
-        names = [f"past_{part}.{layer}" for layer in range(len(spec.keys.decoder)) for part in "kv"]
-        return {name: np.zeros(shape, np.float32) for name in names}
+        spec, cache = self.spec, {}
+        for index, layer in enumerate(spec.keys.decoder):
+            if isinstance(layer.attention, RecurrentKeys):
+                # What stands there before the first step must not matter.
+                cache[f"past_state.{index}"] = np.full((rows, spec.model_width), np.nan, np.float32)
+                continue
+            for part in "kv":
+                shape = (rows, spec.num_heads, length, spec.cache_head_width)
+                name = f"past_{part}.{index}"
+                cache[name] = np.zeros(shape, self._decoder.input_types[name])
+        return cache
 
     def _step(self, batch: Batch, cache: Arrays, feeds: Arrays, best: int) -> Arrays:
         """One step; `cache` is updated."""
         total = {"total_length": feeds["position"].max(keepdims=True) + np.int32(1), "k": np.array([best], np.int64)}
-        result = self._run(self._decoder, {**batch.feeds, **cache, **feeds, **total})
+        result = self._run("decoder", {**batch.feeds, **cache, **feeds, **total})
         for name in cache:
             cache[name] = result[name.replace("past", "present")]
         result["alignment"] = self._alignment(batch, result["alignment_query"])
@@ -127,7 +159,9 @@ class GraphPair:
         alignment = np.zeros((batch.num_rows, int(lengths.max())), np.float32)
         for row, source in enumerate(batch.source_of_row.tolist()):
             length = lengths[source]
-            alignment[row, :length] = attention_weights(queries[row], keys[source, :, :length])
+            alignment[row, :length] = attention_weights(
+                queries[row], keys[source, :, :length], self.spec.alignment_heads
+            )
         return alignment
 
 
@@ -148,7 +182,6 @@ def _feeds(memory: Arrays, source_of_row: NDArray[np.int64], *, solo: bool) -> A
     return feeds
 
 
-def _session(path: Path) -> onnxruntime.InferenceSession:
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = 1
-    return onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+def _states(cache: Arrays) -> list[str]:
+    """Names of the recurrent states among what is kept of rows."""
+    return [name for name in cache if name.startswith("past_state.")]

@@ -6,21 +6,23 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
+from typing import BinaryIO
 
 import onnx
 from onnx import TensorProto
 
-from export.families.spec import ModelSpec
+from export.families.spec import ModelSpec, RecurrentKeys
 from export.graph.builder import IR_VERSION, MICROSOFT, OPSET
 from export.graphs import WEIGHTS_FILE, Precision
 from service.package.package import GraphKind
 
 # Control flow keeps the runtime from planning memory and holds weights in every branch.
 _BANNED_OPERATORS = {"If", "Loop", "Scan"}
-# A layer has four to six linear layers; rounding the activations of one takes seven nodes.
-_MOST_NODES_PER_LAYER: Mapping[Precision, int] = {"fp32": 32, "int8": 75}
+# A layer has four to six linear layers; rounding the activations of one takes seven nodes, casting them two.
+_MOST_NODES_PER_LAYER: Mapping[Precision, int] = {"fp32": 32, "fp16": 45, "int8": 75}
 _ATTENTION_OPERATORS = {"MultiHeadAttention", "GroupQueryAttention"}
 
+_CHUNK_BYTES = 1 << 20
 _FLOAT, _INT64, _INT32 = TensorProto.FLOAT, TensorProto.INT64, TensorProto.INT32
 
 Values = dict[str, tuple[int, tuple[int | str, ...]]]
@@ -39,7 +41,8 @@ class GraphStructure:
 def check_structure(path: Path, kind: GraphKind, precision: Precision, spec: ModelSpec) -> GraphStructure:
     """Reads one graph without its weights."""
     model = onnx.load(path, load_external_data=False)
-    expected_inputs, expected_outputs = _encoder_values(spec) if kind == "encoder" else _decoder_values(spec)
+    values = _Values(spec, TensorProto.FLOAT16 if precision == "fp16" else _FLOAT)
+    expected_inputs, expected_outputs = values.of_encoder() if kind == "encoder" else values.of_decoder()
     problems = [
         *_version_problems(model),
         *_operator_problems(model),
@@ -101,10 +104,18 @@ def _initializer_problems(model: onnx.ModelProto, weights: Path) -> Iterator[str
                 yield f"{tensor.name}: lies beyond the end of {weights.name}"
                 continue
             file.seek(offset)
-            key = (tensor.data_type, tuple(tensor.dims), sha256(file.read(length)).digest())
+            key = (tensor.data_type, tuple(tensor.dims), _digest(file, length))
             if key in seen:
                 yield f"{tensor.name}: equals {seen[key]}"
             seen[key] = tensor.name
+
+
+def _digest(file: BinaryIO, length: int) -> bytes:
+    """SHA-256 of the next bytes, however many."""
+    digest = sha256()
+    for start in range(0, length, _CHUNK_BYTES):
+        digest.update(file.read(min(_CHUNK_BYTES, length - start)))
+    return digest.digest()
 
 
 def _value_problems(side: str, actual: Values, expected: Values) -> Iterator[str]:
@@ -121,49 +132,67 @@ def _values(infos: Iterable[onnx.ValueInfoProto]) -> Values:
     return values
 
 
-def _encoder_values(spec: ModelSpec) -> tuple[Values, Values]:
-    inputs: Values = {
-        "ids": (_INT64, ("N",)),
-        "position": (_INT32, ("N",)),
-        "grid": (_INT64, ("S", "L")),
-        "cell": (_INT64, ("N",)),
-        "lengths": (_INT32, ("S",)),
-    }
-    return inputs, _per_layer("cross", "S", "L", spec)
+@dataclass(frozen=True, slots=True)
+class _Values:
+    """Inputs and outputs of the two graphs. kept: element type of keys and values."""
 
+    spec: ModelSpec
+    kept: int
 
-def _decoder_values(spec: ModelSpec) -> tuple[Values, Values]:
-    width, layers = spec.num_heads * spec.cache_head_width, len(spec.keys.decoder)
-    inputs: Values = {
-        "token": (_INT64, ("R",)),
-        "position": (_INT32, ("R",)),
-        "total_length": (_INT32, (1,)),
-        "lengths": (_INT32, ("S",)),
-        "grid": (_INT64, ("S", "K")),
-        "cell": (_INT64, ("R",)),
-        "probe": (_INT64, ("R", "P")),
-        "k": (_INT64, (1,)),
-        **_per_layer("past", "R", "T", spec),
-        **_per_layer("cross", "S", "L", spec),
-        "solo_row": (_INT64, ("G",)),
-        "solo_past": (_INT32, ("G",)),
-        "solo_total": (_INT32, (1,)),
-        **_per_layer("solo", "G", "M", spec),
-        **{f"solo_last_{part}.{layer}": (_FLOAT, ("G", 1, width)) for layer in range(layers) for part in "kv"},
-    }
-    outputs: Values = {
-        "top_log_probs": (_FLOAT, ("R", "k")),
-        "top_ids": (_INT64, ("R", "k")),
-        "probe_log_probs": (_FLOAT, ("R", "P")),
-        "log_normalizer": (_FLOAT, ("R", 1)),
-        "banned_logits": (_FLOAT, ("R", len(spec.banned_ids))),
-        "alignment_query": (_FLOAT, ("R", width)),
-        **_per_layer("present", "R", "T", spec),
-        **_per_layer("solo_present", "G", "M", spec),
-    }
-    return inputs, outputs
+    def of_encoder(self) -> tuple[Values, Values]:
+        """Inputs and outputs."""
+        inputs: Values = {
+            "ids": (_INT64, ("N",)),
+            "position": (_INT32, ("N",)),
+            "grid": (_INT64, ("S", "L")),
+            "cell": (_INT64, ("N",)),
+            "lengths": (_INT32, ("S",)),
+        }
+        return inputs, self._per_layer("cross", "S", "L")
 
+    def of_decoder(self) -> tuple[Values, Values]:
+        """Inputs and outputs."""
+        width, layers = self.spec.num_heads * self.spec.cache_head_width, len(self.spec.keys.decoder)
+        inputs: Values = {
+            "token": (_INT64, ("R",)),
+            "position": (_INT32, ("R",)),
+            "total_length": (_INT32, (1,)),
+            "lengths": (_INT32, ("S",)),
+            "grid": (_INT64, ("S", "K")),
+            "cell": (_INT64, ("R",)),
+            "probe": (_INT64, ("R", "P")),
+            "k": (_INT64, (1,)),
+            **self._of_rows("past"),
+            **self._per_layer("cross", "S", "L"),
+            "solo_row": (_INT64, ("G",)),
+            "solo_past": (_INT32, ("G",)),
+            "solo_total": (_INT32, (1,)),
+            **self._per_layer("solo", "G", "M"),
+            **{f"solo_last_{part}.{layer}": (self.kept, ("G", 1, width)) for layer in range(layers) for part in "kv"},
+        }
+        outputs: Values = {
+            "top_log_probs": (_FLOAT, ("R", "k")),
+            "top_ids": (_INT64, ("R", "k")),
+            "probe_log_probs": (_FLOAT, ("R", "P")),
+            "log_normalizer": (_FLOAT, ("R", 1)),
+            "banned_logits": (_FLOAT, ("R", len(self.spec.banned_ids))),
+            "alignment_query": (_FLOAT, ("R", width)),
+            **self._of_rows("present"),
+            **self._per_layer("solo_present", "G", "M"),
+        }
+        return inputs, outputs
 
-def _per_layer(name: str, first: str, length: str, spec: ModelSpec) -> Values:
-    shape = (first, spec.num_heads, length, spec.cache_head_width)
-    return {f"{name}_{part}.{layer}": (_FLOAT, shape) for layer in range(len(spec.keys.decoder)) for part in "kv"}
+    def _of_rows(self, name: str) -> Values:
+        """What layers keep of rows: keys and values, or a state."""
+        cached = self._per_layer(name, "R", "T")
+        for index, layer in enumerate(self.spec.keys.decoder):
+            if isinstance(layer.attention, RecurrentKeys):
+                for part in "kv":
+                    del cached[f"{name}_{part}.{index}"]
+                cached[f"{name}_state.{index}"] = (_FLOAT, ("R", self.spec.model_width))
+        return cached
+
+    def _per_layer(self, name: str, first: str, length: str) -> Values:
+        shape = (first, self.spec.num_heads, length, self.spec.cache_head_width)
+        layers = range(len(self.spec.keys.decoder))
+        return {f"{name}_{part}.{layer}": (self.kept, shape) for layer in layers for part in "kv"}

@@ -8,15 +8,19 @@ from export.checkpoint import Checkpoint
 from export.graphs import Precision
 from export.reference import ReferenceNetwork
 from export.sample import Framing, built_in_sentences
+from export.sizes import affordable_sentences
 from export.tokenizer.parity import ParityReport
 from export.tokenizer.parity import check_parity as check_tokenizers
-from export.verify.agreement import Agreement, AgreementLimits, measure_agreement
+from export.verify.agreement import Agreement, AgreementLimits, measure_against_reference, measure_agreement
 from export.verify.graph_pair import GraphPair
-from export.verify.parity import GraphParity, check_parity
+from export.verify.parity import COMPANY_TOLERANCE, GraphParity, check_parity
 from export.verify.structure import GraphStructure, check_structure
 from service.errors import ExportError
 from service.package.manifest import GraphFiles
 from service.package.package import GraphKind
+
+# Some minutes' worth, through the plain computation or both precisions step by step.
+_MOST_READ = 10_000_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,36 +55,45 @@ class Verification:
 
 
 def verify(subject: Subject, limits: AgreementLimits) -> Verification:
-    """Checks structure, parity and agreement; float32 graphs must be there. Raises ExportError with every problem."""
+    """Checks structure, parity and agreement. Raises ExportError with every problem.
+
+    Graphs of float32 are compared with the plain computation of the network; the others with those graphs, or with the
+    plain computation too where there are none.
+    """
     spec = subject.framing.spec
     structures = {
         path.name: check_structure(path, kind, precision, spec)
         for precision, files in subject.graphs.items()
         for kind, path in _graph_paths(subject.folder, files).items()
     }
-    pairs = {
-        precision: GraphPair(subject.folder / files.encoder, subject.folder / files.decoder, spec)
-        for precision, files in subject.graphs.items()
-    }
     reference = ReferenceNetwork(subject.checkpoint, spec)
-    sentences = subject.framing.frame(built_in_sentences("agreement"))
-    verification = Verification(
-        structures=structures,
-        parities={
-            precision: check_parity(pair, spec, reference if precision == "fp32" else None)
-            for precision, pair in pairs.items()
-        },
-        agreements={
-            precision: measure_agreement(pairs["fp32"], pair, sentences, spec.positions.count - 1)
-            for precision, pair in pairs.items()
-            if precision != "fp32"
-        },
-        limits=limits,
-        tokenizers=check_tokenizers(subject.checkpoint.folder, subject.framing.tokenizers),
-    )
+    affordable = affordable_sentences(subject.checkpoint, spec, _MOST_READ)
+    sentences = subject.framing.frame(built_in_sentences("agreement")[:affordable])
+    parities: dict[str, GraphParity] = {}
+    agreements: dict[str, Agreement] = {}
+    exact = _open(subject, "fp32") if "fp32" in subject.graphs else None
+    for precision in subject.graphs:
+        if precision == "fp32" and exact is not None:
+            parities[precision] = check_parity(exact, spec, reference)
+            continue
+        pair = _open(subject, precision)
+        parities[precision] = check_parity(pair, spec, None, COMPANY_TOLERANCE[precision])
+        longest = spec.max_target_tokens - 1
+        agreements[precision] = (
+            measure_against_reference(reference, pair, sentences, longest)
+            if exact is None
+            else measure_agreement(exact, pair, sentences, longest)
+        )
+    tokenizers = check_tokenizers(subject.framing.tokenizers)
+    verification = Verification(structures, parities, agreements, limits, tokenizers)
     if verification.problems:
         raise ExportError("the exported package does not compute what the checkpoint does", verification.problems)
     return verification
+
+
+def _open(subject: Subject, precision: Precision) -> GraphPair:
+    paths = _graph_paths(subject.folder, subject.graphs[precision])
+    return GraphPair(paths["encoder"], paths["decoder"], subject.framing.spec)
 
 
 def _graph_paths(folder: Path, files: GraphFiles) -> dict[GraphKind, Path]:

@@ -6,6 +6,9 @@ import numpy as np
 import numpy.typing as npt
 
 FloatArray = npt.NDArray[np.float32]
+# What the graphs keep: float32, or float16 where they work in that.
+KeptArray = npt.NDArray[np.float32 | np.float16]
+KeptType = type[np.float32 | np.float16]
 IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
 

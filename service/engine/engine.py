@@ -11,7 +11,15 @@ import numpy as np
 import onnxruntime as ort
 
 from service.engine.alignment import attention_weights
-from service.engine.arrays import BoolArray, FloatArray, IntArray, StepInputs, StepOutputs
+from service.engine.arrays import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    KeptArray,
+    KeptType,
+    StepInputs,
+    StepOutputs,
+)
 from service.engine.binding import Binding
 from service.engine.kv_cache import CacheLayout, KVCache
 from service.engine.layout import lay_out
@@ -40,7 +48,7 @@ class Engine:
             )
         self._dimensions = manifest.dimensions
         self._num_banned = len(manifest.banned_ids)
-        self._alignment_layer = manifest.alignment_layer
+        self._alignment_layer, self._alignment_heads = manifest.alignment_layer, manifest.alignment_heads
         self._max_rows = max_rows
         cpus = usable_cpus()
         self.num_threads = threads_of_run(options.num_threads, self._dimensions.model_width, cpus)
@@ -79,10 +87,10 @@ class Engine:
         """Forgets all rows and memories."""
         dimensions = self._dimensions
         layers, heads, width = dimensions.decoder_layers, dimensions.num_heads, dimensions.cache_head_width
-        self._cache = KVCache(self._cache_layout(), self._max_rows)
-        self._solo, self._shared, self._nobody = (MemoryPool(layers, heads, width) for _ in range(3))
+        self._cache, dtype = KVCache(self._cache_layout(), self._max_rows), self._kept_type()
+        self._solo, self._shared, self._nobody = (MemoryPool(layers, heads, width, dtype) for _ in range(3))
         # The solo kernel cannot run over nothing; where there is no solo source it runs over this one, unheard.
-        nothing = np.zeros((1, heads, 1, width), np.float32)
+        nothing = np.zeros((1, heads, 1, width), dtype)
         self._nobody.add([nothing] * (2 * layers), np.ones(1, np.int32))
         self._bound_layout = None
 
@@ -141,7 +149,13 @@ class Engine:
         states = tuple(name for name in names if name.startswith("state."))
         attention = tuple(name for name in names if name not in states)
         sizes = self._dimensions
-        return CacheLayout(attention, states, sizes.num_heads, sizes.cache_head_width, sizes.model_width)
+        widths = sizes.cache_head_width, sizes.model_width
+        return CacheLayout(attention, states, sizes.num_heads, *widths, self._kept_type())
+
+    def _kept_type(self) -> KeptType:
+        """Reads off the decoder graph what it takes for keys and values of sources and rows."""
+        (kind,) = {value.type for value in self._session.get_inputs() if value.name.startswith("cross_")}
+        return np.float16 if kind == "tensor(float16)" else np.float32
 
     def _bind_caches(self, num_rows: int) -> None:
         layout = (num_rows, self._cache.version, self._solo.version, self._shared.version)
@@ -218,16 +232,16 @@ class Engine:
         for row in inputs.aligned.tolist():
             pool, memory = self._solo if inputs.solo[row] else self._shared, int(inputs.memories[row])
             keys = pool.view(2 * self._alignment_layer)[memory, :, : pool.lengths[memory]]
-            found.append((row, attention_weights(self._queries[row], keys)))
+            found.append((row, attention_weights(self._queries[row], keys, self._alignment_heads)))
         alignment = np.zeros((len(inputs.tokens), max(len(weights) for _, weights in found)), np.float32)
         for row, weights in found:
             alignment[row, : len(weights)] = weights
         return alignment
 
-    def _run_encoder(self, packed: PackedSources) -> list[FloatArray]:
+    def _run_encoder(self, packed: PackedSources) -> list[KeptArray]:
         try:
-            results = self._encoder.run(self._memory_names, packed.feeds())
+            results: list[KeptArray] = self._encoder.run(self._memory_names, packed.feeds())
         except Exception as error:
             # As above.
             raise EngineError(f"the encoder failed: {error}") from error
-        return [np.asarray(result, np.float32) for result in results]
+        return results

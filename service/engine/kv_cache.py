@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import onnxruntime as ort
 
-from service.engine.arrays import FloatArray, IntArray
+from service.engine.arrays import IntArray, KeptArray, KeptType
 from service.engine.prefix import Prefix
 
 _FIRST_LENGTH = 64
@@ -21,6 +21,7 @@ class CacheLayout:
     """Names of what each layer keeps, and sizes.
 
     attention: names of keys and values, (R, H, T, D) each. states: names of recurrent states, (R, E) each.
+    dtype: of keys and values; states are float32.
     """
 
     attention: tuple[str, ...]
@@ -28,10 +29,11 @@ class CacheLayout:
     num_heads: int
     head_width: int
     model_width: int
+    dtype: KeptType = np.float32
 
 
 class KVCache:
-    """Keys and values (n, max_rows, H, T, D) and states (m, max_rows, E), float32.
+    """Keys and values (n, max_rows, H, T, D) of the layout's dtype, and states (m, max_rows, E) float32.
 
     version: changes whenever values taken before are no longer the cache.
     """
@@ -43,11 +45,11 @@ class KVCache:
         self._states = np.zeros((len(layout.states), max_rows, layout.model_width), np.float32)
         # Pages of the buffer that no row has reached cost no memory.
         shape = (len(layout.attention), max_rows, layout.num_heads, _FIRST_LENGTH, layout.head_width)
-        self._hold(np.empty(shape, np.float32))
+        self._hold(np.empty(shape, layout.dtype))
 
-    def view(self, name: str, num_rows: int) -> FloatArray:
-        """Returns the first rows of one tensor, contiguous."""
-        return np.asarray(self._prefixes[name].view(num_rows), np.float32)
+    def view(self, name: str, num_rows: int) -> KeptArray:
+        """Returns the first rows of one tensor (R, ...), contiguous."""
+        return self._prefixes[name].view(num_rows)
 
     def value(self, name: str, num_rows: int) -> ort.OrtValue:
         """Returns what `view` does, for ONNX Runtime."""
@@ -61,7 +63,7 @@ class KVCache:
             return
         while room < length:
             room *= 2
-        self._hold(np.empty((tensors, max_rows, heads, room, width), np.float32))
+        self._hold(np.empty((tensors, max_rows, heads, room, width), self._layout.dtype))
         self._data[:, :num_rows, :, : old.shape[3]] = old[:, :num_rows]
         self.version += 1
 
@@ -76,7 +78,7 @@ class KVCache:
             self._data[:, targets, :, :longest] = self._data[:, sources, :, :longest]
             self._states[:, targets] = self._states[:, sources]
 
-    def _hold(self, data: FloatArray) -> None:
+    def _hold(self, data: KeptArray) -> None:
         self._data = data
         tensors = [*data, *self._states]
         self._prefixes = {name: Prefix(tensor) for name, tensor in zip(self.names, tensors, strict=True)}

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import onnxruntime as ort
 
-from service.engine.arrays import FloatArray, IntArray
+from service.engine.arrays import IntArray, KeptArray, KeptType
 from service.engine.gaps import close_gaps
 from service.engine.prefix import Prefix
 
@@ -30,12 +30,13 @@ def whole_vectors(length: int) -> int:
 
 
 class MemoryPool:
-    """Keys and values (2 x layers, S, H, L, D) float32 with the sources' real lengths (S,) int32.
+    """Keys and values (2 x layers, S, H, L, D) of one dtype with the sources' real lengths (S,) int32.
 
     version: changes whenever values taken before are no longer the pool.
     """
 
-    def __init__(self, num_layers: int, num_heads: int, head_width: int) -> None:
+    def __init__(self, num_layers: int, num_heads: int, head_width: int, dtype: KeptType = np.float32) -> None:
+        self._dtype = dtype
         self._num_tensors, self._heads, self._width = 2 * num_layers, num_heads, head_width
         self._count = 0
         self.version = 0
@@ -54,11 +55,11 @@ class MemoryPool:
         """Real lengths, (S,) int32."""
         return self._lengths.view(self._count)
 
-    def view(self, index: int) -> FloatArray:
+    def view(self, index: int) -> KeptArray:
         """Returns one tensor, (S, H, L, D), contiguous."""
         return self._data[index, : self._count]
 
-    def last(self, index: int) -> FloatArray:
+    def last(self, index: int) -> KeptArray:
         """Returns each source's last token in one tensor, (S, 1, H * D)."""
         return self._last[index, : self._count]
 
@@ -82,7 +83,7 @@ class MemoryPool:
         """Returns the longest length, (1,) int32, for ONNX Runtime."""
         return self._longest.value(1)
 
-    def add(self, tensors: Sequence[FloatArray], lengths: npt.NDArray[np.int32]) -> None:
+    def add(self, tensors: Sequence[KeptArray], lengths: npt.NDArray[np.int32]) -> None:
         """Appends n sources: 2 x layers tensors (n, H, l, D) and real lengths (n,) int32; l is a whole_vectors."""
         before, (count, _, padded, _) = len(self), tensors[0].shape
         self._lay_out(max(self.padded_length, padded), before + count)
@@ -135,8 +136,8 @@ class MemoryPool:
 
     def _allocate(self, capacity: int, length: int) -> None:
         # Pages that no source has reached cost no memory.
-        self._data = np.empty((self._num_tensors, capacity, self._heads, length, self._width), np.float32)
-        self._last = np.empty((self._num_tensors, capacity, 1, self._heads * self._width), np.float32)
+        self._data = np.empty((self._num_tensors, capacity, self._heads, length, self._width), self._dtype)
+        self._last = np.empty((self._num_tensors, capacity, 1, self._heads * self._width), self._dtype)
         self._tensors, self._lasts = ([Prefix(tensor) for tensor in array] for array in (self._data, self._last))
         self._lengths, self._past = (Prefix(np.zeros(capacity, np.int32)) for _ in range(2))
         self._longest = Prefix(np.zeros(1, np.int32))

@@ -11,7 +11,7 @@ import onnxruntime as ort
 
 
 class Prefix:
-    """An array (n, ...), C-contiguous, and its first entries as views and as ONNX Runtime values.
+    """An array of any shape, C-contiguous, and its first entries as views and as ONNX Runtime values.
 
     The array lives as long as any of its values does, and never moves.
     """
@@ -24,11 +24,11 @@ class Prefix:
         return len(self._array)
 
     def view(self, count: int) -> npt.NDArray[Any]:
-        """Returns the first `count` entries, (count, ...)."""
+        """Returns the first `count` entries."""
         return self._array[:count]
 
     def value(self, count: int) -> ort.OrtValue:
-        """Returns the first `count` entries, (count, ...), as an ONNX Runtime value over the same memory."""
+        """Returns the first `count` entries as an ONNX Runtime value over the same memory."""
         value = self._values.get(count)
         if value is None:
             value = self._values[count] = ort.OrtValue.ortvalue_from_numpy(self._array[:count])

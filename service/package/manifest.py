@@ -149,6 +149,7 @@ class Manifest(_Part):
     languages: Languages
     generation: Generation
     alignment_layer: Id
+    alignment_heads: tuple[Id, ...] = ()
     precisions: Annotated[dict[str, GraphFiles], Field(min_length=1)]
     default_precision: str
     tokenizers: TokenizerFiles
@@ -174,6 +175,9 @@ def _dimension_problems(manifest: Manifest) -> list[str]:
         problems.append("max_new_tokens must be at most max_target_tokens")
     if manifest.alignment_layer >= sizes.decoder_layers:
         problems.append("alignment_layer must be below decoder_layers")
+    heads = manifest.alignment_heads
+    if len(set(heads)) < len(heads) or any(head >= sizes.num_heads for head in heads):
+        problems.append("alignment_heads must be different and below num_heads")
     if not manifest.languages.pairs:
         problems.append("languages must allow at least one pair")
     return problems

@@ -41,7 +41,7 @@ def test_the_caller_may_name_sources_and_choose_targets(tmp_path):
         (TinyNetwork(TinyCheckpoint(options={"source_lang": None})), (), (), "source language"),
         (TinyNetwork(TinyCheckpoint(options={"target_lang": ""})), (), (), "target language"),
         (TinyNetwork(), ("en",), ("de", "fr"), "no language tokens"),
-        (TinyNetwork(MANY_TARGETS), (), ("fra",), "no token for the target language fra"),
+        (TinyNetwork(MANY_TARGETS), (), ("fra",), "no token for the language fra"),
         (TinyNetwork(), ("en us",), (), "'en us' is not a language code"),
         (TinyNetwork(), ("de",), ("de",), "the same"),
     ],

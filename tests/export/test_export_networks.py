@@ -5,7 +5,6 @@ import dataclasses
 import numpy as np
 import pytest
 
-from export.families.spec import NormKeys
 from export.graphs import GraphPlan, write_graphs
 from export.network import NetworkWeights
 from export.options import ExportOptions
@@ -66,29 +65,6 @@ def test_integer_graphs_keep_the_laws_and_stay_near_the_reference(tmp_path, netw
         expected = reference.force(case.sources[source], target).log_probs
         finite = np.isfinite(expected)
         assert np.abs(actual[finite] - expected[finite]).mean() < 0.25
-
-
-def test_a_prenorm_network_with_embedding_and_final_norms_equals_the_reference(tmp_path):
-    """No family has it yet; the graph code is written for specs, not for families."""
-    random = np.random.default_rng(5)
-    extra = {
-        f"{name}.{part}": random.standard_normal(20).astype(np.float32) * 0.4 + (part == "weight")
-        for name in ("source_norm", "target_norm", "encoder_norm", "decoder_norm")
-        for part in ("weight", "bias")
-    }
-    read = prepared(tmp_path, TinyNetwork(tensors=extra, decoder_layers=2))
-    norms = {name: NormKeys(f"{name}.weight", f"{name}.bias") for name in ("source_norm", "target_norm")}
-    keys = dataclasses.replace(
-        read.spec.keys,
-        source_embedding_norm=norms["source_norm"],
-        target_embedding_norm=norms["target_norm"],
-        encoder_final_norm=NormKeys("encoder_norm.weight", "encoder_norm.bias"),
-        decoder_final_norm=NormKeys("decoder_norm.weight", "decoder_norm.bias"),
-    )
-    positions = dataclasses.replace(read.spec.positions, first=2)
-    spec = dataclasses.replace(read.spec, norm_order="pre", keys=keys, positions=positions, alignment_layer=0)
-    pair = graphs_of(tmp_path / "graphs", dataclasses.replace(read, spec=spec))["fp32"]
-    assert check_parity(pair, spec, ReferenceNetwork(read.checkpoint, spec)).problems == ()
 
 
 def test_a_wrong_graph_is_noticed(tmp_path):

@@ -11,10 +11,12 @@ import onnx
 import pytest
 
 from export.checkpoint import Checkpoint
+from export.graphs import PRECISIONS
 from export.options import ExportOptions
 from export.run import export_checkpoint
 from service.errors import ExportError, PackageInvalidError
 from service.package.package import ModelPackage
+from tests.export.test_export_reading import CHECKPOINTS, write
 from tests.export.tiny_networks import NO_LIMITS, TinyNetwork
 from tests.export.tiny_tokenizers import TinyCheckpoint
 
@@ -25,10 +27,12 @@ def hashes(folder):
     return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in folder.iterdir()}
 
 
-def test_two_exports_of_one_checkpoint_are_the_same_bytes(tmp_path):
+@pytest.mark.parametrize("precisions", [PRECISIONS, ("int8",)])
+def test_two_exports_of_one_checkpoint_are_the_same_bytes(tmp_path, precisions):
     checkpoint = TinyNetwork().write(tmp_path / "checkpoint")
     for name in ("first", "second"):
-        export_checkpoint(ExportOptions(checkpoint, tmp_path / name, name="tiny", limits=NO_LIMITS))
+        options = ExportOptions(checkpoint, tmp_path / name, name="tiny", precisions=precisions, limits=NO_LIMITS)
+        export_checkpoint(options)
     assert hashes(tmp_path / "first") == hashes(tmp_path / "second")
 
 
@@ -130,8 +134,19 @@ def test_stored_position_tables_are_left_out(tmp_path):
     assert (tmp_path / "a" / "weights.bin").read_bytes() == (tmp_path / "b" / "weights.bin").read_bytes()
 
 
-def test_an_export_needs_neither_torch_nor_transformers(tmp_path):
-    checkpoint = TinyNetwork().write(tmp_path / "checkpoint")
+def written(family, folder):
+    """A checkpoint of a family, and the languages that have to be named."""
+    if family == "marian":
+        return TinyNetwork().write(folder), []
+    tokenizer, network, named = CHECKPOINTS[family]()
+    start = 0 if family == "madlad" else 2
+    checkpoint = write(folder, tokenizer, network, decoder_start_token_id=start)
+    return checkpoint, [code for codes in named.values() for code in codes]
+
+
+@pytest.mark.parametrize("family", ["marian", *CHECKPOINTS])
+def test_an_export_needs_neither_torch_nor_transformers(tmp_path, family):
+    checkpoint, languages = written(family, tmp_path / "checkpoint")
     program = (
         "import sys\n"
         "for name in ('torch', 'transformers', 'safetensors'): sys.modules[name] = None\n"
@@ -139,12 +154,13 @@ def test_an_export_needs_neither_torch_nor_transformers(tmp_path):
         "from export.options import ExportOptions\n"
         "from export.run import export_checkpoint\n"
         "from export.verify.agreement import AgreementLimits\n"
-        "limits = AgreementLimits(0.0, float('inf'))\n"
-        "export_checkpoint(ExportOptions(Path(sys.argv[1]), Path(sys.argv[2]), limits=limits))\n"
+        "options = {'sources': sys.argv[3:4], 'targets': sys.argv[4:], 'limits': AgreementLimits(0.0, float('inf'))}\n"
+        "export_checkpoint(ExportOptions(Path(sys.argv[1]), Path(sys.argv[2]), **options))\n"
     )
-    arguments = [sys.executable, "-c", program, str(checkpoint), str(tmp_path / "package")]
+    arguments = [sys.executable, "-c", program, str(checkpoint), str(tmp_path / "package"), *languages]
     subprocess.run(arguments, cwd=ROOT, check=True, timeout=100)
-    assert ModelPackage.open(tmp_path / "package").manifest.family == "marian"
+    known = json.loads((checkpoint / "config.json").read_text())["model_type"].replace("m2m_", "m2m")
+    assert ModelPackage.open(tmp_path / "package").manifest.family == known
 
 
 def test_a_bin_checkpoint_without_torch_says_what_to_install(tmp_path, monkeypatch):
@@ -184,7 +200,7 @@ def test_a_bin_checkpoint_is_read_through_torch_without_running_its_code(tmp_pat
     (folder / "pytorch_model.bin").write_bytes(b"")
     monkeypatch.setitem(sys.modules, "torch", Torch)
     checkpoint = Checkpoint.open(folder)
-    assert Torch.calls == ("pytorch_model.bin", {"map_location": "cpu", "weights_only": True})
+    assert Torch.calls == ("pytorch_model.bin", {"map_location": "cpu", "weights_only": True, "mmap": False})
     assert checkpoint.names == {"weight"}
     assert checkpoint.shape("weight") == (2, 3)
     assert checkpoint.tensor("weight").dtype == np.float32

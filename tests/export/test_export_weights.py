@@ -10,9 +10,10 @@ from safetensors.numpy import load_file, save_file
 from export.checkpoint import Checkpoint
 from export.graph.weight_store import LARGE_ALIGNMENT, SMALL_ALIGNMENT, WeightStore
 from export.half import copy_in_half, main
-from export.network import sinusoid_halves
+from export.position_tables import sinusoid_halves
 from export.safetensors_file import SafetensorsFile, write_safetensors
 from service.errors import ExportError
+from tests.export.marian_models import GOLDEN
 from tests.export.tiny_networks import TinyNetwork
 
 
@@ -55,13 +56,6 @@ def test_a_truncated_file_is_refused(tmp_path, cut):
     path.write_bytes(path.read_bytes()[:cut])
     with pytest.raises(ExportError, match=r"x\.safetensors"):
         SafetensorsFile(path)
-
-
-def test_an_element_type_that_cannot_be_read_is_named(tmp_path):
-    header = json.dumps({"x": {"dtype": "F8_E4M3", "shape": [2], "data_offsets": [0, 2]}}).encode()
-    (tmp_path / "x.safetensors").write_bytes(len(header).to_bytes(8, "little") + header + b"ab")
-    with pytest.raises(ExportError, match="F8_E4M3"):
-        SafetensorsFile(tmp_path / "x.safetensors").read("x")
 
 
 def test_sharded_weights_are_read_through_their_index(tmp_path):
@@ -125,6 +119,13 @@ def test_weights_that_do_not_fit_into_half_are_all_named_and_nothing_is_written(
     with pytest.raises(ExportError) as caught:
         copy_in_half(folder, tmp_path / "half")
     assert [problem.split()[1] for problem in caught.value.problems] == sorted(large)
+    assert not (tmp_path / "half").exists()
+
+
+def test_a_folder_of_marians_own_files_is_not_copied_in_half(tmp_path):
+    """Its tensors are put together from others when they are read: a copy of them would be no checkpoint."""
+    with pytest.raises(ExportError, match="Marian's own files"):
+        copy_in_half(GOLDEN / "opus", tmp_path / "half")
     assert not (tmp_path / "half").exists()
 
 

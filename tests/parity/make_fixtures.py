@@ -17,8 +17,10 @@ from tests.golden.hf import golden_cases
 from tests.golden.hf.golden_cases import DEFAULTS_SETTING, REAL_NAME, GoldenCase, GoldenRows, GoldenSource
 from tests.parity.oracle import Oracle, generate, load_oracle, load_tokenizer, log_prob_rows, token_log_probs
 from tests.parity.tiny_checkpoints import SPECS, TinySpec, random_source, write_tiny_checkpoint
+from tests.parity.trained_families import FAMILY_SPECS, FamilySpec, random_family_source, write_family_checkpoint
 
 NUM_SOURCES = 40
+NUM_FAMILY_SOURCES = 12
 FULL_SETTINGS = ("package_defaults", "greedy", "beam_2", "beam_4", "beam_5")
 NUM_ROW_SOURCES = 4
 TOP = 10
@@ -30,11 +32,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--new-checkpoints", action="store_true", help="train and replace the tiny checkpoints")
     parser.add_argument("--real-checkpoint", type=Path, default=Path("checkpoints/en-de"))
-    parser.add_argument("--only", choices=[*golden_cases.TINY_NAMES, REAL_NAME], help="one checkpoint, not all")
+    parser.add_argument(
+        "--only",
+        choices=[*golden_cases.TINY_NAMES, *golden_cases.FAMILY_NAMES, REAL_NAME],
+        help="one checkpoint, not all",
+    )
     arguments = parser.parse_args()
     for spec in SPECS:
         if arguments.only in (None, spec.name):
             make_tiny_fixtures(spec, new_checkpoint=arguments.new_checkpoints)
+    for family in FAMILY_SPECS:
+        if arguments.only in (None, family.name):
+            make_family_fixtures(family, new_checkpoint=arguments.new_checkpoints)
     if arguments.only in (None, REAL_NAME):
         make_real_fixtures(arguments.real_checkpoint)
 
@@ -45,14 +54,26 @@ def make_tiny_fixtures(spec: TinySpec, *, new_checkpoint: bool) -> None:
     if new_checkpoint:
         write_tiny_checkpoint(spec, folder, english_sentences())
     draw = random.Random(1000 + spec.seed)
-    sources = [GoldenSource(random_source(spec, draw)) for _ in range(NUM_SOURCES)]
-    golden_cases.write_sources(spec.name, sources)
+    _write_fixtures(spec.name, [GoldenSource(random_source(spec, draw)) for _ in range(NUM_SOURCES)])
+
+
+def make_family_fixtures(spec: FamilySpec, *, new_checkpoint: bool) -> None:
+    """Writes the same of a tiny checkpoint of another family."""
+    if new_checkpoint:
+        write_family_checkpoint(spec, golden_cases.checkpoint_folder(spec.name))
+    draw = random.Random(1000 + spec.model.seed)
+    _write_fixtures(spec.name, [GoldenSource(random_family_source(spec, draw)) for _ in range(NUM_FAMILY_SOURCES)])
+
+
+def _write_fixtures(name: str, sources: list[GoldenSource]) -> None:
+    golden_cases.write_sources(name, sources)
+    folder = golden_cases.checkpoint_folder(name)
     oracle = load_oracle(folder)
-    cases = list(compute_cases(oracle, sources, golden_cases.read_settings(spec.name)))
+    cases = list(compute_cases(oracle, sources, golden_cases.read_settings(name)))
     shaken = _shaken(folder)
-    golden_cases.write_cases(spec.name, [_with_tie_mark(case, sources, shaken, spec.name) for case in cases])
-    golden_cases.write_rows(spec.name, compute_rows(oracle, sources))
-    sys.stderr.write(f"{spec.name}: {len(cases)} cases\n")
+    golden_cases.write_cases(name, [_with_tie_mark(case, sources, shaken, name) for case in cases])
+    golden_cases.write_rows(name, compute_rows(oracle, sources))
+    sys.stderr.write(f"{name}: {len(cases)} cases\n")
 
 
 def make_real_fixtures(folder: Path) -> None:
@@ -107,8 +128,8 @@ def compute_rows(oracle: Oracle, sources: list[GoldenSource]) -> list[GoldenRows
         draw = random.Random(index)
         vocabulary = [
             token
-            for token in range(oracle.model.config.decoder_vocab_size)
-            if token not in (oracle.eos_id, *oracle.banned_ids)
+            for token in range(oracle.vocabulary_size)
+            if token not in (oracle.eos_id, oracle.pad_id, *oracle.banned_ids)
         ]
         for target in (greedy, draw.choices(vocabulary, k=6)):
             best = log_prob_rows(oracle, sources[index].ids, target).topk(TOP)

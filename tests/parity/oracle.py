@@ -1,4 +1,4 @@
-"""What Hugging Face `generate` does with a Marian checkpoint: the reference that Verso's decoding is compared with.
+"""What Hugging Face `generate` does with a checkpoint: the reference that Verso's decoding is compared with.
 
 One source is decoded at a time, so that no padding touches the numbers. Needs torch and transformers; imported only by
 tests with the marker `parity` and by `make_fixtures`.
@@ -14,8 +14,9 @@ from typing import Any
 import torch
 from safetensors import safe_open
 from torch.nn.functional import log_softmax
-from transformers import GenerationConfig, MarianMTModel, MarianTokenizer
+from transformers import AutoModelForSeq2SeqLM, GenerationConfig, MarianTokenizer, PreTrainedModel
 from transformers.generation.logits_process import (
+    ForcedBOSTokenLogitsProcessor,
     ForcedEOSTokenLogitsProcessor,
     LogitNormalization,
     LogitsProcessor,
@@ -44,10 +45,14 @@ class OracleOutput:
 
 @dataclass(frozen=True, slots=True)
 class Oracle:
-    """A checkpoint in evaluation mode with its own generation config."""
+    """A checkpoint in evaluation mode with its own generation config.
 
-    model: MarianMTModel
+    forced_first_id: the token that every output begins with, such as a language, if any.
+    """
+
+    model: PreTrainedModel
     generation: GenerationConfig
+    forced_first_id: int | None = None
 
     @property
     def start_id(self) -> int:
@@ -58,26 +63,34 @@ class Oracle:
         return int(self.generation.eos_token_id)
 
     @property
+    def pad_id(self) -> int:
+        return int(self.generation.pad_token_id)
+
+    @property
     def banned_ids(self) -> list[int]:
         return [word[0] for word in self.generation.bad_words_ids or [] if len(word) == 1]
+
+    @property
+    def vocabulary_size(self) -> int:
+        return int(self.model.lm_head.out_features)
 
 
 def load_oracle(folder: Path, *, double: bool = False, logit_noise: float = 0.0, half_weights: bool = False) -> Oracle:
     """Opens a checkpoint in Hugging Face layout and widens its weights to float32 (float64 when `double`).
 
     half_weights: rounds every stored tensor to float16 first, as the checkpoint committed in this repository is.
-    logit_noise: standard deviation of a fixed random change of the head's bias; a decoding that survives a tiny one
-        does not rest on a tie.
+    logit_noise: standard deviation of a fixed random change of all logits; a decoding that survives a tiny one does not
+        rest on a tie.
     """
-    model = MarianMTModel.from_pretrained(folder, dtype=torch.float32).eval()
+    model = AutoModelForSeq2SeqLM.from_pretrained(folder, dtype=torch.float32).eval()
     if half_weights:
         _round_stored_tensors(model, folder)
     if double:
         model = model.double()
     if logit_noise:
         generator = torch.Generator().manual_seed(7)
-        bias = model.final_logits_bias
-        bias += logit_noise * torch.randn(bias.shape, generator=generator, dtype=torch.float64).to(bias.dtype)
+        noise = logit_noise * torch.randn(model.lm_head.out_features, generator=generator, dtype=torch.float64)
+        model.lm_head.register_forward_hook(lambda _, inputs, logits: logits + noise.to(logits.dtype))
     # `generate` would fill the length left out of a request from here, and then remark on two lengths.
     model.generation_config.max_length = None
     return Oracle(model, GenerationConfig.from_pretrained(folder))
@@ -97,7 +110,13 @@ def generate(oracle: Oracle, source_ids: Sequence[int], options: DecodingOptions
     """
     ids = torch.tensor([list(source_ids)])
     config = copy.deepcopy(oracle.generation)
-    config.update(return_dict_in_generate=True, output_scores=True, **({} if options is None else _fields(options)))
+    fields = {} if options is None else _fields(options)
+    if oracle.forced_first_id is not None:
+        fields["forced_bos_token_id"] = oracle.forced_first_id
+    if getattr(oracle.model.config, "num_decoder_layers", 0) > oracle.model.config.num_hidden_layers:
+        # transformers 5.24 makes a cache for as many layers of T5's decoder as its encoder has.
+        fields["use_cache"] = False
+    config.update(return_dict_in_generate=True, output_scores=True, **fields)
     with torch.no_grad():
         output = oracle.model.generate(ids, attention_mask=torch.ones_like(ids), generation_config=config)
     scores = getattr(output, "sequences_scores", None)
@@ -152,11 +171,17 @@ def _processors(oracle: Oracle, options: DecodingOptions) -> LogitsProcessorList
         chosen.append(RepetitionPenaltyLogitsProcessor(options.repetition_penalty))
     if options.no_repeat_ngram_size:
         chosen.append(NoRepeatNGramLogitsProcessor(options.no_repeat_ngram_size))
-    chosen.append(NoBadWordsLogitsProcessor(oracle.generation.bad_words_ids, oracle.eos_id))
+    if oracle.banned_ids:
+        chosen.append(NoBadWordsLogitsProcessor(oracle.generation.bad_words_ids, oracle.eos_id))
     if options.min_new_tokens:
         chosen.append(MinNewTokensLengthLogitsProcessor(1, options.min_new_tokens, oracle.eos_id))
-    chosen.append(ForcedEOSTokenLogitsProcessor(options.max_new_tokens + 1, oracle.eos_id))
-    return LogitsProcessorList([*chosen, LogitNormalization()])
+    if oracle.forced_first_id is not None:
+        chosen.append(ForcedBOSTokenLogitsProcessor(oracle.forced_first_id))
+    if oracle.generation.forced_eos_token_id is not None:
+        chosen.append(ForcedEOSTokenLogitsProcessor(options.max_new_tokens + 1, oracle.eos_id))
+    if oracle.generation.renormalize_logits:
+        chosen.append(LogitNormalization())
+    return LogitsProcessorList(chosen)
 
 
 def _fields(options: DecodingOptions) -> dict[str, Any]:
@@ -183,7 +208,7 @@ def _trim(oracle: Oracle, sequence: list[int]) -> tuple[int, ...]:
     return tuple(tokens)
 
 
-def _round_stored_tensors(model: MarianMTModel, folder: Path) -> None:
+def _round_stored_tensors(model: PreTrainedModel, folder: Path) -> None:
     state = model.state_dict()
     with safe_open(folder / "model.safetensors", framework="pt") as stored:
         for name in stored.keys():  # noqa: SIM118 - the handle is not iterable

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.golden.hf import golden_cases
-from tests.golden.hf.golden_cases import REAL_NAME, TINY_NAMES, GoldenCase
+from tests.golden.hf.golden_cases import FAMILY_NAMES, REAL_NAME, TINY_NAMES, GoldenCase
 
 pytestmark = [pytest.mark.parity, pytest.mark.timeout(900)]
 
@@ -15,7 +15,7 @@ SCORE_TOLERANCE = 2e-5
 ROW_TOLERANCE = 5e-5
 
 
-@pytest.mark.parametrize("name", [*TINY_NAMES, REAL_NAME])
+@pytest.mark.parametrize("name", [*TINY_NAMES, *FAMILY_NAMES, REAL_NAME])
 def test_generate_still_gives_the_committed_cases(oracle_of: Callable[[str], Any], name: str) -> None:
     from tests.parity.make_fixtures import compute_cases
 
@@ -29,7 +29,7 @@ def test_generate_still_gives_the_committed_cases(oracle_of: Callable[[str], Any
     assert stale == []
 
 
-@pytest.mark.parametrize("name", TINY_NAMES)
+@pytest.mark.parametrize("name", [*TINY_NAMES, *FAMILY_NAMES])
 def test_teacher_forcing_still_gives_the_committed_rows(oracle_of: Callable[[str], Any], name: str) -> None:
     from tests.parity.make_fixtures import compute_rows
 

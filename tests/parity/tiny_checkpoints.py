@@ -14,8 +14,9 @@ from pathlib import Path
 
 import sentencepiece
 import torch
-from torch.nn.functional import cross_entropy
 from transformers import GenerationConfig, MarianConfig, MarianMTModel
+
+from tests.parity.training import Lesson, train
 
 MAX_LENGTH = 40
 GERMAN_LINES = (
@@ -147,22 +148,12 @@ def _train(model: MarianMTModel, spec: TinySpec) -> None:
     """Teaches the invented language: most source words have a target word, in the same order; the others are silent."""
     draw = random.Random(spec.seed)
     dictionary = _dictionary(spec, draw)
-    trained = [parameter for name, parameter in model.named_parameters() if "embed_positions" not in name]
-    optimizer = torch.optim.Adam(trained, lr=4e-3)
-    for _ in range(spec.training_steps):
+
+    def draw_pairs() -> tuple[list[list[int]], list[list[int]]]:
         sources = [random_source(spec, draw) for _ in range(32)]
-        targets = [[dictionary[token] for token in source if token in dictionary] for source in sources]
-        source_ids = _padded(sources, spec.pad_id)
-        decoder_ids = _padded([[spec.pad_id, *target] for target in targets], spec.pad_id)
-        labels = _padded([[*target, spec.eos_id] for target in targets], -100)
-        logits = model(
-            input_ids=source_ids, attention_mask=(source_ids != spec.pad_id).long(), decoder_input_ids=decoder_ids
-        ).logits
-        logits[..., spec.pad_id] = -torch.inf
-        loss = cross_entropy(logits.flatten(0, 1), labels.flatten(), ignore_index=-100)
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
+        return sources, [[dictionary[token] for token in source if token in dictionary] for source in sources]
+
+    train(model, Lesson(draw_pairs, spec.training_steps, spec.pad_id, spec.eos_id, spec.pad_id, bans_pad=True))
 
 
 def random_source(spec: TinySpec, draw: random.Random) -> list[int]:
@@ -179,11 +170,6 @@ def _dictionary(spec: TinySpec, draw: random.Random) -> dict[int, int]:
 
 def _words(size: int, spec: TinySpec) -> list[int]:
     return [index for index in range(size) if index not in (spec.pad_id, spec.eos_id)]
-
-
-def _padded(lists: Sequence[Sequence[int]], filler: int) -> torch.Tensor:
-    width = max(map(len, lists))
-    return torch.tensor([[*ids, *[filler] * (width - len(ids))] for ids in lists])
 
 
 def _write_tokenizer(spec: TinySpec, folder: Path, english_lines: Sequence[str]) -> None:

@@ -1,6 +1,7 @@
 """Verso's own decoding of token ids: engine, scheduler and search as they serve, all sources in company."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -17,20 +18,30 @@ from service.translation.model import LoadedModel
 DECODE_SECONDS = 600.0
 
 
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What asks for a target language: the token that all outputs begin with, or what decoding starts from."""
+
+    forced_first_id: int | None = None
+    start_id: int | None = None
+
+
 def decode(
-    package_folder: Path, precision: str, source_ids: Sequence[Sequence[int]], options: Sequence[DecodingOptions]
+    package_folder: Path,
+    precision: str,
+    source_ids: Sequence[Sequence[int]],
+    options: Sequence[DecodingOptions],
+    target: Target = Target(),
 ) -> list[tuple[Hypothesis, ...]]:
     """Decodes every source (special tokens included) with its own options; returns hypotheses best first."""
     engine_options = EngineOptions(precision=precision, num_threads=1, provider="cpu")
     model = LoadedModel(package_folder, engine_options, SchedulerOptions(), NullSink())
     try:
-        dispatch = model.pool.dispatch(
-            [
-                DecodeSequence(np.array(ids, np.int64), SearchTask(one, None, len(ids), with_alignment=False))
-                for ids, one in zip(source_ids, options, strict=True)
-            ],
-            deadline=None,
-        )
+        sequences = []
+        for ids, one in zip(source_ids, options, strict=True):
+            task = SearchTask(one, target.forced_first_id, len(ids), with_alignment=False, start_id=target.start_id)
+            sequences.append(DecodeSequence(np.array(ids, np.int64), task))
+        dispatch = model.pool.dispatch(sequences, deadline=None)
         results = dispatch.gather([future.result(timeout=DECODE_SECONDS) for future in dispatch.futures])
         return [result.hypotheses for result in results]
     finally:

@@ -13,6 +13,8 @@ from service.search.options import DecodingOptions
 
 FOLDER = Path(__file__).parent
 TINY_NAMES = ("deep-encoder", "deep-decoder", "two-vocabularies", "late-end-id")
+# Checkpoints of the other families, without tokenizers.
+FAMILY_NAMES = ("m2m100", "mbart", "t5", "t5-gated")
 REAL_NAME = "en-de"
 DEFAULTS_SETTING = "package_defaults"
 
@@ -64,9 +66,8 @@ def checkpoint_folder(name: str) -> Path:
 def read_settings(name: str) -> dict[str, DecodingOptions]:
     """Returns the complete decoding options of every setting used with a checkpoint."""
     settings = json.loads((FOLDER / "settings.json").read_text(encoding="utf-8"))
-    return {
-        key: DecodingOptions(**options) for key, options in settings["real" if name == REAL_NAME else "tiny"].items()
-    }
+    kind = "real" if name == REAL_NAME else "family" if name in FAMILY_NAMES else "tiny"
+    return {key: DecodingOptions(**options) for key, options in settings[kind].items()}
 
 
 def read_sources(name: str) -> list[GoldenSource]:

@@ -1,6 +1,7 @@
 """The service's fp32 decoding gives, token for token, what `generate` gave for the recorded cases.
 
-Tiny checkpoints go through the exporter first; all cases of a checkpoint decode in one crowd.
+Tiny checkpoints go through the exporter first, those of families without tokenizers but for these; all cases of a
+checkpoint decode in one crowd.
 """
 
 from collections.abc import Callable, Iterable
@@ -8,13 +9,16 @@ from pathlib import Path
 
 import pytest
 
+from export.checkpoint import Checkpoint
+from export.families.registry import find_family
 from export.options import ExportOptions
 from export.run import export_checkpoint
 from service.search.hypothesis import Hypothesis
 from service.search.options import DecodingOptions
 from tests.golden.hf import golden_cases
-from tests.golden.hf.golden_cases import REAL_NAME, TINY_NAMES, GoldenCase
-from tests.parity.verso_side import decode
+from tests.golden.hf.golden_cases import FAMILY_NAMES, REAL_NAME, TINY_NAMES, GoldenCase
+from tests.parity.ids_package import write_ids_package
+from tests.parity.verso_side import Target, decode
 
 REAL_PACKAGE = Path(__file__).parents[3] / "models" / "en-de"
 # Relative, because a negative length penalty multiplies a score by its length.
@@ -32,6 +36,9 @@ def package_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path
         folder = root / name
         if name == REAL_NAME:
             return REAL_PACKAGE
+        if name in FAMILY_NAMES and not folder.exists():
+            checkpoint = Checkpoint.open(golden_cases.checkpoint_folder(name))
+            write_ids_package(folder, checkpoint, find_family(checkpoint).describe(checkpoint))
         if not folder.exists():
             export_checkpoint(
                 ExportOptions(
@@ -48,7 +55,7 @@ def package_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path
     return opened
 
 
-@pytest.mark.parametrize("name", [*TINY_NAMES, REAL_NAME])
+@pytest.mark.parametrize("name", [*TINY_NAMES, *FAMILY_NAMES, REAL_NAME])
 def test_every_recorded_case_is_decoded_alike(package_of: Callable[[str], Path], name: str) -> None:
     decoded = _decode(name, package_of(name), lambda options: not _penalises_in_a_beam(options))
 
@@ -72,10 +79,15 @@ def _penalises_in_a_beam(options: DecodingOptions) -> bool:
 def _decode(name: str, package: Path, wanted: Callable[[DecodingOptions], bool]) -> Decoded:
     sources, settings = golden_cases.read_sources(name), golden_cases.read_settings(name)
     cases = [case for case in golden_cases.read_cases(name) if wanted(settings[case.setting]) and not case.near_tie]
-    source_ids = [sources[case.source].ids for case in cases]
-    return list(
-        zip(cases, decode(package, "fp32", source_ids, [settings[case.setting] for case in cases]), strict=True)
-    )
+    source_ids, options = [sources[case.source].ids for case in cases], [settings[case.setting] for case in cases]
+    return list(zip(cases, decode(package, "fp32", source_ids, options, _target(name)), strict=True))
+
+
+def _target(name: str) -> Target:
+    if name not in FAMILY_NAMES:
+        return Target()
+    generation = Checkpoint.open(golden_cases.checkpoint_folder(name)).generation
+    return Target(forced_first_id=generation.get("forced_bos_token_id"))
 
 
 def _faults(decoded: Decoded) -> list[str]:
