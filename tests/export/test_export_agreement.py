@@ -37,3 +37,9 @@ def test_the_corpus_is_a_hundred_different_sentences():
     sentences = built_in_sentences("agreement")
     assert len(sentences) == len(set(sentences)) == 100
     assert all(sentence == sentence.strip() for sentence in sentences)
+
+
+@pytest.mark.parametrize(("num_steps", "broken"), [(72, 0), (900, 1), (2_000, 1)])
+def test_of_few_steps_less_is_asked_as_chance_would_have_it(num_steps, broken):
+    agreement = Agreement(6, num_steps, 0.95, 0.001, 0.001, None, None, "plain computation")
+    assert len(agreement.problems(AgreementLimits())) == broken

@@ -71,6 +71,17 @@ def test_an_export_of_one_precision_makes_it_the_default(tmp_path):
     assert (list(manifest.precisions), manifest.default_precision) == (["fp32"], "fp32")
 
 
+def test_without_fp32_a_precision_is_compared_with_the_plain_computation(tmp_path):
+    checkpoint = TinyNetwork().write(tmp_path / "checkpoint")
+    report = export_checkpoint(ExportOptions(checkpoint, tmp_path / "p", precisions=("int8",), limits=NO_LIMITS))
+    assert any(line.startswith("int8: an activation scale per row in every layer") for line in report.decisions)
+    found = json.loads((tmp_path / "p" / "report.json").read_text())["agreement"]["int8"]
+    assert found["against"] == "plain computation"
+    assert found["num_sentences"] > 5
+    assert found["mean_divergence"] < 0.05
+    assert found["same_translations"] is None
+
+
 def test_a_truncated_weight_file_and_a_missing_graph_are_both_noticed(tmp_path):
     checkpoint = TinyNetwork().write(tmp_path / "checkpoint")
     folder = tmp_path / "package"
