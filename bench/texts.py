@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+_NAMES = ("Anna", "Peter", "Maria", "Paul", "Laura", "Felix", "Emma", "Jonas", "Clara", "Simon", "Ida", "Max")
+
 
 def varied(texts: Sequence[str], start: int, count: int) -> list[str]:
     """Returns `count` texts from an endless series, from number `start` on: the texts, then variants of them."""
@@ -27,7 +29,14 @@ def document(texts: Sequence[str], words: int, number: int) -> list[str]:
 
 
 def _variant(text: str, turn: int) -> str:
-    """Puts a number in front of the final mark, so that a sentence still ends like one."""
+    """Addresses somebody in front of the final mark, so that a sentence still ends like one; 0 is the text itself."""
     if turn == 0:
         return text
-    return f"{text[:-1]} {turn}{text[-1]}" if text.endswith((".", "!", "?")) else f"{text} {turn}"
+    names = " ".join(_names(turn))
+    return f"{text[:-1]}, {names}{text[-1]}" if text.endswith((".", "!", "?")) else f"{text}, {names}"
+
+
+def _names(turn: int) -> list[str]:
+    """Writes a number in names instead of digits."""
+    higher, digit = divmod(turn, len(_NAMES))
+    return [*(_names(higher) if higher else ()), _NAMES[digit]]

@@ -43,8 +43,8 @@ class Settings(BaseSettings):
     precision: str | None = setting(
         "Models",
         None,
-        "Precision of the graphs, `fp32` or `int8`; `auto` is each package's default. fp32 takes more memory and is "
-        "slower on a CPU.",
+        "Precision of the graphs, `fp32`, `int8` or `fp16`; `auto` is each package's default. fp32 takes more memory "
+        "and is slower on a CPU; fp16 is for GPUs.",
     )
     provider: Literal["auto", "cpu", "cuda"] = setting(
         "Models",
