@@ -13,7 +13,7 @@ from export.reference import ReferenceNetwork
 from export.sample import Framing
 from export.verify.alignment_choice import AlignmentChoice, AlignmentMeasure
 from export.verify.alignment_gold import LinkedPair, linked_by_hand, linked_pairs, shortest_encoding
-from service.package.tokenizer import SourceTokenizer, TargetTokenizer
+from service.package.tokenizer import SourceTokenizer
 
 # The plain network reads every weight anew for each sentence; so many numbers take some ten seconds.
 _MOST_NUMBERS_READ = 800_000_000
@@ -25,9 +25,10 @@ def choose_alignment(read: ReadCheckpoint) -> tuple[ModelSpec, tuple[str, ...]]:
     Where no sentences are linked for any of the checkpoint's languages, or the network is too large to try them, the
     spec stays as it is.
     """
-    pair = next((pair for pair in _known_pairs(read)), None)
-    if read.spec.alignment_heads or pair is None:
+    pairs = _known_pairs(read)
+    if read.spec.alignment_heads or not pairs:
         return read.spec, ()
+    pair = pairs[0]
     numbers = sum(prod(read.checkpoint.shape(name)) for name in read.spec.tensor_names())
     sentences = linked_pairs(*pair)[: _MOST_NUMBERS_READ // numbers]
     choice = _choose(read, pair, sentences)
@@ -45,27 +46,24 @@ def _choose(read: ReadCheckpoint, pair: tuple[str, str], sentences: tuple[Linked
     framing = Framing(spec, tokenizers, read.languages.sources[source], read.languages.targets[target])
     forced_first_id = framing.target.forced_first_id
     first = () if forced_first_id is None else (forced_first_id,)
-    written = TargetTokenizer.from_json(tokenizers.target_json)
+    written = tokenizers.target_tokenizer()
     pieces = {piece: token_id for token_id, piece in enumerate(written.pieces(range(spec.target_vocabulary_size)))}
     network = ReferenceNetwork(read.checkpoint, spec)
     measure = AlignmentMeasure(len(spec.keys.decoder), spec.num_heads)
+    read_by = tokenizers.source_tokenizer()
     for sentence, source_ids in zip(sentences, framing.frame([one.source for one in sentences]), strict=True):
         target_ids = shortest_encoding(sentence.target, pieces)
         if target_ids is None:
             continue
-        shown = _shown_source(framing, source_ids)
+        shown = _shown_source(framing, read_by, source_ids)
         linked = linked_by_hand(sentence, shown, [*("" for _ in first), *written.pieces(target_ids), ""])
         if linked is not None:
             measure.add(linked, network.cross_attentions(source_ids, [*first, *target_ids, spec.special_ids.eos]))
     return measure.choose(spec.alignment_layer)
 
 
-def _shown_source(framing: Framing, source_ids: list[int]) -> list[str]:
+def _shown_source(framing: Framing, tokenizer: SourceTokenizer, source_ids: list[int]) -> list[str]:
     """The pieces of a framed source, empty for what was put around the text."""
-    tokenizers = framing.tokenizers
-    tokenizer = SourceTokenizer.from_json(
-        tokenizers.source_json, tokenizers.source_vocabulary_size, tokenizers.source_special.unk
-    )
     before = len(framing.target.source_prefix_ids) + len(framing.source.prefix_ids)
     after = len(source_ids) - len(framing.source.suffix_ids)
     pieces = tokenizer.pieces(source_ids)

@@ -66,7 +66,7 @@ def write_manifest(
             format_version=FORMAT_VERSION,
             name=description.name,
             family=spec.family,
-            dimensions=_dimensions(spec),
+            dimensions=dimensions_of(spec),
             special_ids=SpecialIds(
                 decoder_start=spec.special_ids.decoder_start,
                 eos=spec.special_ids.eos,
@@ -99,7 +99,8 @@ def write_manifest(
     return manifest
 
 
-def _dimensions(spec: ModelSpec) -> Dimensions:
+def dimensions_of(spec: ModelSpec) -> Dimensions:
+    """Sizes of a network as a manifest has them."""
     return Dimensions(
         encoder_layers=len(spec.keys.encoder),
         decoder_layers=len(spec.keys.decoder),

@@ -12,7 +12,6 @@ from typing import Literal
 from export.families.spec import ModelSpec
 from export.tokenizer.converted import ConvertedTokenizers
 from service.package.manifest import Languages, SourceLanguage, TargetLanguage
-from service.package.tokenizer import SourceTokenizer
 
 # Codes of the language the built-in sentences are in.
 BUILT_IN_LANGUAGES = frozenset({"en", "eng", "eng_Latn", "en_XX"})
@@ -32,14 +31,12 @@ class Framing:
 
     def frame(self, sentences: Sequence[str]) -> list[list[int]]:
         """Source ids of each sentence, special ids included, cut to the positions there are."""
-        tokenizers = self.tokenizers
-        tokenizer = SourceTokenizer.from_json(
-            tokenizers.source_json, tokenizers.source_vocabulary_size, tokenizers.source_special.unk
-        )
         before = [*self.target.source_prefix_ids, *self.source.prefix_ids]
         after = list(self.source.suffix_ids)
         room = self.spec.max_source_tokens - len(before) - len(after)
-        return [[*before, *ids[:room], *after] for ids in tokenizer.encode_batch(list(sentences))]
+        return [
+            [*before, *ids[:room], *after] for ids in self.tokenizers.source_tokenizer().encode_batch(list(sentences))
+        ]
 
 
 def sample_pair(languages: Languages) -> tuple[str, str]:

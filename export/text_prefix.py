@@ -11,7 +11,6 @@ from typing import Any
 from export.tokenizer.converted import ConvertedTokenizers
 from export.tokenizer.corpus import NATURAL_LINES
 from service.errors import ExportError
-from service.package.tokenizer import SourceTokenizer
 
 _TASK = re.compile(r"translation_([A-Za-z-]+)_to_([A-Za-z-]+)")
 
@@ -64,9 +63,7 @@ def encode_prefix(tokenizers: ConvertedTokenizers, text: str) -> tuple[int, ...]
     """
     if not text.strip():
         return ()
-    tokenizer = SourceTokenizer.from_json(
-        tokenizers.source_json, tokenizers.source_vocabulary_size, tokenizers.source_special.unk
-    )
+    tokenizer = tokenizers.source_tokenizer()
     ids = tokenizer.encode(text.rstrip())
     together = tokenizer.encode_batch([text + line for line in NATURAL_LINES])
     alone = tokenizer.encode_batch(NATURAL_LINES)

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from export.tokenizer.original import Original, SpecialIds
+from service.package.tokenizer import SourceTokenizer, TargetTokenizer
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,3 +32,11 @@ class ConvertedTokenizers:
     original: Original
     language_lead_ids: tuple[int, ...] = ()
     decisions: tuple[str, ...] = ()
+
+    def source_tokenizer(self) -> SourceTokenizer:
+        """The source tokenizer as the service opens it, made anew for each call."""
+        return SourceTokenizer.from_json(self.source_json, self.source_vocabulary_size, self.source_special.unk)
+
+    def target_tokenizer(self) -> TargetTokenizer:
+        """The target tokenizer as the service opens it, made anew for each call."""
+        return TargetTokenizer.from_json(self.target_json)

@@ -19,7 +19,7 @@ from export.tokenizer.corpus import NATURAL_LINES, stress_lines
 from export.tokenizer.file_oracle import FileOracle
 from export.tokenizer.oracle import Oracle, PieceOracle
 from export.tokenizer.original import Original, PieceOriginal
-from service.package.tokenizer import SourceTokenizer, TargetTokenizer, normalize, segment
+from service.package.tokenizer import normalize, segment
 
 MAX_NATURAL_TIE_SHARE = 0.01
 MAX_STRESS_SHARE = 0.05
@@ -111,11 +111,9 @@ class Comparison:
 
     def __init__(self, tokenizers: ConvertedTokenizers) -> None:
         self._oracle = _open(tokenizers.original)
-        self._source = SourceTokenizer.from_json(
-            tokenizers.source_json, tokenizers.source_vocabulary_size, tokenizers.source_special.unk
-        )
+        self._source = tokenizers.source_tokenizer()
         self._source_json = tokenizers.source_json
-        self._target = TargetTokenizer.from_json(tokenizers.target_json)
+        self._target = tokenizers.target_tokenizer()
 
     def compare(self, lines: Sequence[str]) -> TokenizerParity:
         """Encodes the lines as source texts and decodes them as target texts, both ways."""
@@ -149,7 +147,7 @@ def _sequences(tokenizers: ConvertedTokenizers) -> Iterator[Sequence[int]]:
     no characters together: the whole run of bytes around them is lost here, only they themselves in SentencePiece.
     """
     ids = range(tokenizers.target_vocabulary_size)
-    names = TargetTokenizer.from_json(tokenizers.target_json).pieces(ids)
+    names = tokenizers.target_tokenizer().pieces(ids)
     bytes_ = [token_id for token_id, name in zip(ids, names, strict=True) if _BYTE.fullmatch(name)]
     others = sorted(set(ids).difference(bytes_))
     for start in range(0, len(others), _DECODED_IDS_PER_SEQUENCE):

@@ -21,7 +21,6 @@ from export.tokenizer.original import FileOriginal, PieceOriginal, PieceSide, Sp
 from export.tokenizer.sentencepiece_model import PieceKind, SentencePieceModel
 from export.tokenizer.tokenizer_file import FileRules, convert_file, has_only_a_file, read_tokenizer_file
 from service.errors import ExportError
-from service.package.tokenizer import SourceTokenizer
 
 MODEL_FILES = ("spiece.model", "sentencepiece.model")
 _SENTINEL = re.compile(r"\u2581?<extra_id_\d+>")
@@ -48,9 +47,7 @@ def _lead(original: FileOriginal) -> ConvertedTokenizers:
         return converted
     pieces = {f"<2{code}>": token_id for code, token_id in original.language_ids.items()}
     tokenizer = Tokenizer.from_str(original.content)
-    alone = SourceTokenizer.from_json(
-        converted.source_json, converted.source_vocabulary_size, original.vocabulary.roles.unk
-    )
+    alone = converted.source_tokenizer()
     lead = find_lead(pieces, lambda text: tokenizer.encode(text, add_special_tokens=False).ids, alone.encode)
     if lead is None:
         raise ExportError(f"tokenizer.json: {_UNLIKE}")

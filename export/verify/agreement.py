@@ -6,7 +6,7 @@ few sentences, because that takes long.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -67,22 +67,16 @@ def measure_agreement(exact: GraphPair, rounded: GraphPair, sources: Ids, longes
     limit = min(LONGEST_TRANSLATION, longest)
     translations: list[list[int]] = []
     others: list[list[int]] = []
-    best_equal: list[NDArray[np.bool_]] = []
-    divergences: list[NDArray[np.float64]] = []
+    steps = _Steps()
     for group in groups_of_like_length(sources, exact.rows_at_once):
         forced = exact.greedy(group, limit)
         translations += forced
         others += rounded.greedy(group, limit)
         for expected, actual in _forced_steps(exact, rounded, group, forced):
-            best_equal.append(expected.argmax(axis=1) == actual.argmax(axis=1))
-            divergences.append(divergence(expected, actual))
-    divergence_of_step = np.concatenate(divergences)
-    return Agreement(
-        num_sentences=len(sources),
-        num_steps=len(divergence_of_step),
-        top1=float(np.concatenate(best_equal).mean()),
-        mean_divergence=float(divergence_of_step.mean()),
-        max_divergence=float(divergence_of_step.max()),
+            steps.add(expected, actual)
+    agreement = steps.agreement(len(sources), "fp32")
+    return replace(
+        agreement,
         same_translations=sum(map(list.__eq__, translations, others)) / len(sources),
         length_ratio=sum(map(len, others)) / sum(map(len, translations)),
     )
@@ -94,27 +88,41 @@ def measure_against_reference(reference: ReferenceNetwork, rounded: GraphPair, s
     The reference reads its weights one by one, so this needs no more memory than they do.
     """
     limit = min(_LONGEST_OF_REFERENCE, longest)
-    best_equal: list[NDArray[np.bool_]] = []
-    divergences: list[NDArray[np.float64]] = []
+    steps = _Steps()
     for start in range(0, len(sources), _AT_ONCE):
         group = sources[start : start + _AT_ONCE]
         targets = rounded.greedy(group, limit)
-        steps = rounded.log_probs(rounded.batch(group), targets)
-        for source, target, actual in zip(group, targets, steps, strict=True):
-            expected = reference.force(source, target).log_probs
-            best_equal.append(expected.argmax(axis=1) == actual.argmax(axis=1))
-            divergences.append(divergence(expected, actual))
-    divergence_of_step = np.concatenate(divergences)
-    return Agreement(
-        num_sentences=len(sources),
-        num_steps=len(divergence_of_step),
-        top1=float(np.concatenate(best_equal).mean()),
-        mean_divergence=float(divergence_of_step.mean()),
-        max_divergence=float(divergence_of_step.max()),
-        same_translations=None,
-        length_ratio=None,
-        against="plain computation",
-    )
+        forced = rounded.log_probs(rounded.batch(group), targets)
+        for source, target, actual in zip(group, targets, forced, strict=True):
+            steps.add(reference.force(source, target).log_probs, actual)
+    return steps.agreement(len(sources), "plain computation")
+
+
+class _Steps:
+    """Forced steps of two networks, compared one by one."""
+
+    def __init__(self) -> None:
+        self._best_equal: list[NDArray[np.bool_]] = []
+        self._divergences: list[NDArray[np.float64]] = []
+
+    def add(self, expected: NDArray[np.floating], actual: NDArray[np.floating]) -> None:
+        """Adds log-probabilities [N, V] of both."""
+        self._best_equal.append(expected.argmax(axis=1) == actual.argmax(axis=1))
+        self._divergences.append(divergence(expected, actual))
+
+    def agreement(self, num_sentences: int, against: Literal["fp32", "plain computation"]) -> Agreement:
+        """What the steps say; of translations they say nothing."""
+        divergences = np.concatenate(self._divergences)
+        return Agreement(
+            num_sentences=num_sentences,
+            num_steps=len(divergences),
+            top1=float(np.concatenate(self._best_equal).mean()),
+            mean_divergence=float(divergences.mean()),
+            max_divergence=float(divergences.max()),
+            same_translations=None,
+            length_ratio=None,
+            against=against,
+        )
 
 
 def _forced_steps(

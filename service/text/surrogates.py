@@ -1,8 +1,9 @@
 """What stands for placeholders in a model's text: words that models copy although they never learnt to.
 
-Measured on the bundled model (`python -m bench preservation`): a capital with a digit, as X1, comes back exactly once
-in nine of ten short sentences, a number in almost as many, and in four of ten where the first did not. Names come back
-as often, but belong to one script and get inflected; what is written with brackets or signs is lost more often.
+Tried on the bundled model: a capital with a digit, as X1, comes back exactly once in nine of ten short sentences, a
+number in almost as many, and in four of ten where the first did not. Names come back as often, but belong to one script
+and get inflected; what is written with brackets or signs is lost more often. What comes of it in the service
+is shown by `python -m bench preservation`.
 """
 
 from collections.abc import Callable, Iterator

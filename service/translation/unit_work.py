@@ -4,7 +4,7 @@ An attempt gives the model one text or several. One that does not hold is follow
 holds; what a text's answer is, and whether it is asked about again, is `asking`'s business.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from service.scheduler.sequence import Sequence as DecodeSequence
@@ -16,6 +16,7 @@ from service.text.digits import check_digits
 from service.text.document import Item, Placeholder
 from service.text.number_atoms import protect_digits
 from service.text.spaces import has_odd_white_space, with_single_spaces
+from service.text.weaving import joined
 from service.translation.asking import Answer, Asking, Question
 from service.translation.attempts import attempts_at
 from service.translation.direction import Direction
@@ -128,9 +129,9 @@ class UnitWork:
         woven = self._attempt.woven(list(zip(questions, hypotheses, strict=True)), direction)
         if woven is None:
             return "placeholders"
-        woven = _joined(woven)
+        woven = joined(woven)
         if self._numbers:
-            woven = _joined(_unprotected(woven, self._numbers))
+            woven = joined(_unprotected(woven, self._numbers))
         elif self._has_digits and not _have_same_digits(_text(self._items), _text(woven)):
             return "digits"
         # What the model only repeated is written as it was, whatever case it was given in.
@@ -175,17 +176,6 @@ def _have_same_digits(source: str, target: str) -> bool:
 def _unprotected(items: Items, numbers: frozenset[Item]) -> Iterator[Item]:
     for item in items:
         yield item.text if isinstance(item, Placeholder) and item in numbers else item
-
-
-def _joined(items: Iterable[Item]) -> Items:
-    """Joins neighbouring strings, and drops empty ones."""
-    joined: list[Item] = []
-    for item in items:
-        if isinstance(item, str) and joined and isinstance(joined[-1], str):
-            joined[-1] += item
-        elif item != "":
-            joined.append(item)
-    return tuple(joined)
 
 
 def _plain(items: Items) -> Items:

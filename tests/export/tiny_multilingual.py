@@ -7,7 +7,6 @@ from functools import cache
 from sentencepiece import SentencePieceProcessor
 from sentencepiece.sentencepiece_model_pb2 import ModelProto
 
-from service.package.tokenizer import SourceTokenizer, TargetTokenizer
 from tests.export.tiny_tokenizers import ENGLISH, GERMAN, pieces_of, train, write_json
 
 LINES = (*ENGLISH, *GERMAN)
@@ -160,10 +159,8 @@ def processor_of(content):
 
 
 def source_of(tokenizers):
-    return SourceTokenizer.from_json(
-        tokenizers.source_json, tokenizers.source_vocabulary_size, tokenizers.source_special.unk
-    )
+    return tokenizers.source_tokenizer()
 
 
 def target_of(tokenizers):
-    return TargetTokenizer.from_json(tokenizers.target_json)
+    return tokenizers.target_tokenizer()

@@ -9,8 +9,8 @@ from export.checkpoint import Checkpoint
 from export.families.spec import ModelSpec
 from export.graphs import GraphPlan, write_graphs
 from export.network import NetworkWeights
+from export.package import dimensions_of
 from service.package.manifest import (
-    Dimensions,
     Generation,
     GraphFiles,
     Languages,
@@ -44,7 +44,7 @@ def write_ids_package(folder: Path, checkpoint: Checkpoint, spec: ModelSpec) -> 
         format_version=1,
         name="ids",
         family=spec.family,
-        dimensions=_dimensions(spec),
+        dimensions=dimensions_of(spec),
         special_ids=SpecialIds(
             decoder_start=special.decoder_start, eos=special.eos, pad=special.pad, source_unk=0, target_unk=0
         ),
@@ -64,18 +64,3 @@ def write_ids_package(folder: Path, checkpoint: Checkpoint, spec: ModelSpec) -> 
     )
     (folder / MANIFEST_FILE).write_text(manifest.model_dump_json(), encoding="utf-8")
     return graphs.files["fp32"]
-
-
-def _dimensions(spec: ModelSpec) -> Dimensions:
-    return Dimensions(
-        encoder_layers=len(spec.keys.encoder),
-        decoder_layers=len(spec.keys.decoder),
-        model_width=spec.model_width,
-        num_heads=spec.num_heads,
-        head_width=spec.head_width,
-        cache_head_width=spec.cache_head_width,
-        source_vocabulary_size=spec.source_vocabulary_size,
-        target_vocabulary_size=spec.target_vocabulary_size,
-        max_source_tokens=spec.max_source_tokens,
-        max_target_tokens=spec.max_target_tokens,
-    )

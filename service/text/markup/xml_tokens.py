@@ -1,4 +1,4 @@
-"""XML as tokens with source positions: the only module that knows expat.
+"""XML as tokens with source positions, from expat.
 
 A text may be a document or a fragment of one. Entities are never expanded into the text; what a document declares is
 limited, because expat expands it inside attribute values.
