@@ -139,6 +139,7 @@ class Engine:
         except Exception as error:
             # ONNX Runtime raises a dozen unrelated classes here, none documented.
             raise EngineError(f"the decoder failed: {error}") from error
+        self._cache.written(inputs.positions)
         return replace(outputs, alignment=self._alignment(inputs)) if len(inputs.aligned) else outputs
 
     def _cache_layout(self) -> CacheLayout:

@@ -3,8 +3,12 @@
 Layers with self-attention keep keys and values, which grow with the row; layers with a recurrent unit keep one vector.
 Rows are dense: row r of the cache is row r of a step. The buffers have room for `max_rows` rows from the start and
 grow in length when a row outgrows them, so memory follows the longest translation seen.
+
+Beams of one source differ in their last few tokens only. So every position of every row carries a stamp, the same where
+a copy put the same keys and values, and a copy leaves out what its target has already.
 """
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -46,6 +50,8 @@ class KVCache:
         # Pages of the buffer that no row has reached cost no memory.
         shape = (len(layout.attention), max_rows, layout.num_heads, _FIRST_LENGTH, layout.head_width)
         self._hold(np.empty(shape, layout.dtype))
+        self._num_stamps = 0
+        self._stamps = self._new_stamps((max_rows, _FIRST_LENGTH))
 
     def view(self, name: str, num_rows: int) -> KeptArray:
         """Returns the first rows of one tensor (R, ...), contiguous."""
@@ -65,18 +71,37 @@ class KVCache:
             room *= 2
         self._hold(np.empty((tensors, max_rows, heads, room, width), self._layout.dtype))
         self._data[:, :num_rows, :, : old.shape[3]] = old[:, :num_rows]
+        self._stamps = np.hstack([self._stamps, self._new_stamps((max_rows, room - old.shape[3]))])
         self.version += 1
+
+    def written(self, positions: IntArray) -> None:
+        """Says that a step has written rows 0 to R-1 at positions (R,) int64, one each."""
+        if self._layout.attention:
+            self._stamps[np.arange(len(positions)), positions] = self._new_stamps(positions.shape)
 
     def copy_rows(self, sources: IntArray, targets: IntArray, lengths: IntArray) -> None:
         """Copies the first lengths[i] positions of row sources[i] to row targets[i]; all (n,) int64.
 
-        No row may be both a source and a target. Targets may also get what lies behind their length.
+        No row may be both a source and a target.
         """
-        if len(sources):
-            longest = int(lengths.max())
-            # All at once: every single copy would let go of the interpreter and have to wait for it again.
-            self._data[:, targets, :, :longest] = self._data[:, sources, :, :longest]
-            self._states[:, targets] = self._states[:, sources]
+        if not len(sources):
+            return
+        self._states[:, targets] = self._states[:, sources]
+        if not self._layout.attention:
+            return
+        longest = int(lengths.max())
+        new = self._stamps[sources, :longest]
+        differ = (new != self._stamps[targets, :longest]) & (np.arange(longest) < lengths[:, None])
+        pairs, positions = differ.nonzero()
+        givers, takers = sources[pairs], targets[pairs]
+        self._stamps[takers, positions] = new[pairs, positions]
+        # All at once: every single copy would let go of the interpreter and have to wait for it again.
+        self._data[:, takers, :, positions] = self._data[:, givers, :, positions]
+
+    def _new_stamps(self, shape: tuple[int, ...]) -> IntArray:
+        first = self._num_stamps
+        self._num_stamps += math.prod(shape)
+        return np.arange(first, self._num_stamps).reshape(shape)
 
     def _hold(self, data: KeptArray) -> None:
         self._data = data

@@ -1,7 +1,7 @@
 """What the engine keeps between steps: memories, rows, dense numbering, the query grid."""
 
 import numpy as np
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from onnx import TensorProto
 
@@ -111,9 +111,49 @@ def test_rows_are_copied_up_to_their_filled_length():
     for name in NAMES:
         view = cache.view(name, 4)
         assert (view[0, :, :5] == 3).all()
+        assert (view[0, :, 5:] == 0).all()
         assert (view[1] == 2).all()
         assert (view[2] == 2).all()
         assert (view[3] == 3).all()
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.data())
+def test_a_copied_row_holds_what_its_source_holds_however_often_rows_were_copied_before(data):
+    """Beams as they come and go, against a cache that copies everything."""
+    cache, rows = KVCache(CACHE, 6), 6
+    plain = np.zeros((rows, 0), np.float32)
+    value = 0
+    for length in range(1, data.draw(st.integers(2, 90))):
+        cache.reserve(length, rows)
+        written = np.arange(value, value + rows, dtype=np.float32)
+        value += rows
+        for index, name in enumerate(NAMES):
+            cache.view(name, rows)[:, :, length - 1] = (written + index)[:, None, None]
+        cache.written(np.full(rows, length - 1))
+        plain = np.hstack([plain, written[:, None]])
+        order = data.draw(st.permutations(range(rows)))
+        count = data.draw(st.integers(0, rows // 2))
+        sources, targets = np.array(order[:count], np.int64), np.array(order[rows - count :], np.int64)
+        cache.copy_rows(sources, targets, np.full(count, length))
+        plain[targets] = plain[sources]
+        for index, name in enumerate(NAMES):
+            expected = np.broadcast_to(plain[:, None, :, None] + index, (rows, HEADS, length, WIDTH))
+            np.testing.assert_array_equal(cache.view(name, rows)[:, :, :length], expected)
+
+
+def test_a_copy_leaves_out_what_its_target_has_already():
+    cache = KVCache(CACHE, 2)
+    pair = np.array([0]), np.array([1])
+    for position in range(3):
+        cache.view("k.0", 2)[:, :, position] = position + 10 * np.arange(2)[:, None, None]
+        cache.written(np.full(2, position))
+        if position == 1:
+            cache.copy_rows(*pair, np.array([2]))
+    # A mark on the target that only a copy of these positions would wipe out.
+    cache.view("k.0", 2)[1, :, :2] = -1
+    cache.copy_rows(*pair, np.array([3]))
+    assert cache.view("k.0", 2)[1, 0, :3, 0].tolist() == [-1, -1, 2]
 
 
 def test_a_cache_of_states_alone_never_grows():
@@ -122,6 +162,10 @@ def test_a_cache_of_states_alone_never_grows():
     cache.reserve(1_000, 4)
     assert cache.version == before
     assert cache.view("state.0", 2).shape == (2, 5)
+    cache.view("state.0", 2)[:] = [[3] * 5, [4] * 5]
+    cache.written(np.array([999, 3]))
+    cache.copy_rows(np.array([0]), np.array([1]), np.array([1_000]))
+    assert (cache.view("state.0", 2) == 3).all()
 
 
 def test_keys_and_values_are_kept_in_the_type_that_the_graphs_take():
