@@ -23,7 +23,7 @@ from service.engine.arrays import (
 from service.engine.binding import Binding
 from service.engine.kv_cache import CacheLayout, KVCache
 from service.engine.layout import lay_out
-from service.engine.memory import MemoryPool
+from service.engine.memory import EncoderRun, Memory, MemoryPool
 from service.engine.options import EngineOptions
 from service.engine.packing import PackedSources, like_lengths, pack
 from service.engine.prefix import Prefix
@@ -91,26 +91,32 @@ class Engine:
         self._solo, self._shared, self._nobody = (MemoryPool(layers, heads, width, dtype) for _ in range(3))
         # The solo kernel cannot run over nothing; where there is no solo source it runs over this one, unheard.
         nothing = np.zeros((1, heads, 1, width), dtype)
-        self._nobody.add([nothing] * (2 * layers), np.ones(1, np.int32))
+        self._nobody.add(EncoderRun((nothing,) * (2 * layers), np.ones(1, np.int32)), [0])
         self._bound_layout = None
 
-    def encode(self, sources: Sequence[IntArray], solo: BoolArray) -> IntArray:
-        """Encodes sources (each (l,) int64, special tokens included).
-
-        solo: (n,) bool, whether one row at a time will look at the source, or several. Returns (n,) int64, the index of
-        each source's memory among those of its kind. Raises EngineError if ONNX Runtime does; no memory is added then.
-        """
-        runs = []
+    def encode(self, sources: Sequence[IntArray]) -> list[Memory]:
+        """Encodes sources (each (l,) int64, special tokens included). Raises EngineError if ONNX Runtime does."""
+        memories: dict[int, Memory] = {}
         for members in like_lengths([len(source) for source in sources]):
             packed = pack([sources[index] for index in members])
-            runs.append((np.array(members), packed.lengths, self._run_encoder(packed)))
-        indices = np.zeros(len(sources), np.int64)
-        for batch, lengths, tensors in runs:
-            for pool, chosen in ((self._solo, solo[batch]), (self._shared, ~solo[batch])):
-                if chosen.any():
-                    indices[batch[chosen]] = np.arange(np.count_nonzero(chosen)) + len(pool)
-                    whole = chosen.all()
-                    pool.add(tensors if whole else [tensor[chosen] for tensor in tensors], lengths[chosen])
+            run = EncoderRun(self._run_encoder(packed), packed.lengths)
+            memories.update((member, Memory(run, index)) for index, member in enumerate(members))
+        return [memories[index] for index in range(len(sources))]
+
+    def hold(self, memories: Sequence[Memory], solo: BoolArray) -> IntArray:
+        """Takes memories in, for rows to look at.
+
+        solo: (n,) bool, whether one row at a time will look at the source, or several. Returns (n,) int64, the index of
+        each memory among those of its kind.
+        """
+        indices = np.zeros(len(memories), np.int64)
+        by_run: dict[tuple[EncoderRun, bool], list[int]] = {}
+        for place, (memory, alone) in enumerate(zip(memories, solo.tolist(), strict=True)):
+            by_run.setdefault((memory.run, alone), []).append(place)
+        for (run, alone), places in by_run.items():
+            pool = self._solo if alone else self._shared
+            indices[places] = np.arange(len(places)) + len(pool)
+            pool.add(run, [memories[place].index for place in places])
         return indices
 
     def forget(self, memories: IntArray, *, solo: bool) -> IntArray:
@@ -239,9 +245,9 @@ class Engine:
             alignment[row, : len(weights)] = weights
         return alignment
 
-    def _run_encoder(self, packed: PackedSources) -> list[KeptArray]:
+    def _run_encoder(self, packed: PackedSources) -> tuple[KeptArray, ...]:
         try:
-            results: list[KeptArray] = self._encoder.run(self._memory_names, packed.feeds())
+            results = tuple(self._encoder.run(self._memory_names, packed.feeds()))
         except Exception as error:
             # As above.
             raise EngineError(f"the encoder failed: {error}") from error

@@ -1,10 +1,11 @@
-"""Cross-attention keys and values of all sources in the running batch, one copy per source.
+"""Cross-attention keys and values of sources: as the encoder made them, and those of all that rows ask, one copy each.
 
-Sources are dense and share one padded length, that of the longest. The buffer is laid out again when a longer source
+In the pool sources are dense and share one padded length, that of the longest. The buffer is laid out again when a longer source
 joins or when the longest has become much shorter.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -27,6 +28,22 @@ _FIRST_CAPACITY = 8
 def whole_vectors(length: int) -> int:
     """Returns the padded length of a source of `length` tokens."""
     return -(-length // _VECTOR) * _VECTOR
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EncoderRun:
+    """What one run of the encoder gave: 2 x layers tensors (n, H, L, D), and real lengths (n,) int32."""
+
+    tensors: tuple[KeptArray, ...]
+    lengths: npt.NDArray[np.int32]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Memory:
+    """Keys and values of one source that no row asks yet: one entry of the run that made them."""
+
+    run: EncoderRun
+    index: int
 
 
 class MemoryPool:
@@ -83,17 +100,19 @@ class MemoryPool:
         """Returns the longest length, (1,) int32, for ONNX Runtime."""
         return self._longest.value(1)
 
-    def add(self, tensors: Sequence[KeptArray], lengths: npt.NDArray[np.int32]) -> None:
-        """Appends n sources: 2 x layers tensors (n, H, l, D) and real lengths (n,) int32; l is a whole_vectors."""
-        before, (count, _, padded, _) = len(self), tensors[0].shape
+    def add(self, run: EncoderRun, indices: Sequence[int]) -> None:
+        """Appends sources of a run, as many as there are indices."""
+        before, count, lengths = len(self), len(indices), run.lengths[indices]
+        # Their run may have been padded for longer ones.
+        padded = whole_vectors(int(lengths.max()))
         self._lay_out(max(self.padded_length, padded), before + count)
         self._count += count
-        new, sources = slice(before, before + count), np.arange(count)
-        for index, tensor in enumerate(tensors):
-            self._data[index, new, :, :padded] = tensor
+        new = slice(before, before + count)
+        for index, tensor in enumerate(run.tensors):
+            self._data[index, new, :, :padded] = tensor[indices, :, :padded]
             # What lies beyond a source's length is masked, but 0 x NaN would still be NaN.
             self._data[index, new, :, padded:] = 0.0
-            self._last[index, new, 0] = tensor[sources, :, lengths - 1].reshape(count, -1)
+            self._last[index, new, 0] = tensor[indices, :, lengths - 1].reshape(count, -1)
         self.lengths[new] = lengths
         self._changed()
 

@@ -73,14 +73,21 @@ class RunningBatch:
         """Says whether a sequence is running."""
         return sequence in self._places
 
+    def encode(self, sequences: Items[Sequence]) -> None:
+        """Gives sequences their memories; raises EngineError and gives none if that fails."""
+        memories = self._engine.encode([sequence.source_ids for sequence in sequences])
+        for sequence, memory in zip(sequences, memories, strict=True):
+            sequence.memory = memory
+
     def admit(self, sequences: Items[Sequence]) -> None:
-        """Encodes sequences and takes them in; raises EngineError and takes none if that fails."""
+        """Takes sequences in, which have been encoded."""
         solo = np.array([sequence.num_rows == 1 for sequence in sequences])
-        memories = self._engine.encode([sequence.source_ids for sequence in sequences], solo)
+        memories = self._engine.hold([one.memory for one in sequences if one.memory is not None], solo)
         for row, sequence in enumerate(sequences, self.num_rows):
             width = sequence.num_rows
             place = (width, self._group(width).join(sequence.task, row))
             self._places[sequence], self._running[place] = place, sequence
+            sequence.memory = None
         starts = [self._rules.start_of(sequence.task.start_id) for sequence in sequences]
         self._tokens = np.concatenate([self._tokens, np.array(starts, np.int64)])
         self._positions = np.concatenate([self._positions, np.zeros(len(sequences), np.int64)])

@@ -118,21 +118,32 @@ class DecodeLoop:
     def _admit(self) -> None:
         if not len(self._waiting):
             return
-        admitted = plan(self._waiting, self._batch.load, self._limits).admit
+        step_plan = plan(self._waiting, self._batch.load, self._limits)
+        admitted = step_plan.admit
         if not admitted:
             return
-        num_tokens = sum(sequence.num_tokens for sequence in admitted)
-        self.inbox.left_queue(len(admitted), num_tokens)
-        started = self._clock()
+        self.inbox.left_queue(len(admitted), sum(sequence.num_tokens for sequence in admitted))
+        fresh = [sequence for sequence in admitted if sequence.memory is None]
         try:
-            self._batch.admit(admitted)
+            if fresh:
+                self._encode([*fresh, *step_plan.ahead])
         except EngineError as error:
             self._break(admitted, error)
             return
-        seconds = self._clock() - started
+        self._waiting.encoded(step_plan.ahead)
+        self._batch.admit(admitted)
+        now = self._clock()
         for sequence in admitted:
-            sequence.admitted_at, sequence.encode_seconds = started, seconds
-        self._sink.encoded(EncodeStats(len(admitted), num_tokens, seconds))
+            sequence.admitted_at = now
+
+    def _encode(self, sequences: list[Sequence]) -> None:
+        started = self._clock()
+        self._batch.encode(sequences)
+        seconds = self._clock() - started
+        for sequence in sequences:
+            sequence.encode_seconds = seconds
+        num_tokens = sum(sequence.num_tokens for sequence in sequences)
+        self._sink.encoded(EncodeStats(len(sequences), num_tokens, seconds))
 
     def _step(self) -> None:
         num_rows, num_sources, started = self._batch.num_rows, len(self._batch), self._clock()
@@ -155,8 +166,8 @@ class DecodeLoop:
             self._abandon(sequence.submission, StopReason.ERROR, error)
             return
         now = self._clock()
-        decode_seconds = now - sequence.admitted_at - sequence.encode_seconds
-        queue_seconds = sequence.admitted_at - sequence.submission.submitted_at
+        decode_seconds = now - sequence.admitted_at
+        queue_seconds = max(0.0, sequence.admitted_at - sequence.submission.submitted_at - sequence.encode_seconds)
         followers = self._reuse.completed(sequence, ended.hypotheses)
         self._give(sequence, SequenceResult(ended.hypotheses, queue_seconds, sequence.encode_seconds, decode_seconds))
         for follower in followers:

@@ -5,17 +5,23 @@ a submission the order is kept. The next in turn is never passed over, however l
 """
 
 from collections import deque
+from collections.abc import Iterable, Iterator
+from itertools import count
 
 from service.scheduler.sequence import Sequence, Submission
 
 
 class WaitingQueue:
-    """Round robin over submissions."""
+    """Round robin over submissions.
+
+    encoded_tokens: tokens of those that wait with a memory.
+    """
 
     def __init__(self) -> None:
         self._turns: deque[Submission] = deque()
         self._waiting: dict[Submission, deque[Sequence]] = {}
         self._count = 0
+        self.encoded_tokens = 0
 
     def __len__(self) -> int:
         return self._count
@@ -42,7 +48,7 @@ class WaitingQueue:
         submission = self._turns.popleft()
         sequences = self._waiting[submission]
         sequence = sequences.popleft()
-        self._count -= 1
+        self._left(sequence)
         if sequences:
             self._turns.append(submission)
         else:
@@ -55,5 +61,24 @@ class WaitingQueue:
         if sequences is None:
             return ()
         self._turns.remove(submission)
-        self._count -= len(sequences)
+        for sequence in sequences:
+            self._left(sequence)
+            sequence.memory = None
         return tuple(sequences)
+
+    def upcoming(self) -> Iterator[Sequence]:
+        """Yields what waits in the order of turns; nothing may join or leave meanwhile."""
+        for turn in count():
+            waiting = [self._waiting[submission] for submission in self._turns]
+            if not any(len(sequences) > turn for sequences in waiting):
+                return
+            yield from (sequences[turn] for sequences in waiting if len(sequences) > turn)
+
+    def encoded(self, sequences: Iterable[Sequence]) -> None:
+        """Says that sequences which wait here have got a memory."""
+        self.encoded_tokens += sum(sequence.num_tokens for sequence in sequences)
+
+    def _left(self, sequence: Sequence) -> None:
+        self._count -= 1
+        if sequence.memory is not None:
+            self.encoded_tokens -= sequence.num_tokens

@@ -11,6 +11,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 
 from service.engine.arrays import IntArray
+from service.engine.memory import Memory
 from service.errors import VersoError
 from service.search.group import SearchTask
 from service.search.hypothesis import Hypothesis, StopReason
@@ -30,7 +31,9 @@ class SequenceResult:
 class Sequence:
     """One source with its search task.
 
-    source_ids: (l,) int64, special tokens included. Times are of the scheduler's clock, set as it moves on.
+    source_ids: (l,) int64, special tokens included. memory: what the encoder made of them, from then on until rows ask
+    it. encode_seconds: how long that took, with the sources of the same runs. admitted_at: when its rows began, by the
+    scheduler's clock.
     """
 
     source_ids: IntArray
@@ -38,6 +41,7 @@ class Sequence:
     submission: "Submission" = field(init=False, repr=False)
     index: int = field(init=False, default=0)
     reason: StopReason | None = field(init=False, default=None)
+    memory: Memory | None = field(init=False, default=None, repr=False)
     admitted_at: float = field(init=False, default=0.0)
     encode_seconds: float = field(init=False, default=0.0)
 

@@ -53,6 +53,7 @@ class ScriptedEngine:
         self.broken_sources: set[tuple[int, ...]] = set()
         self.num_copies = 0
         self.row_counts: list[int] = []
+        self.num_encoded: list[int] = []
         self.reset()
 
     def reset(self) -> None:
@@ -63,12 +64,16 @@ class ScriptedEngine:
     def num_memories(self) -> int:
         return sum(map(len, self._memories.values()))
 
-    def encode(self, sources: Sequence[IntArray], solo: npt.NDArray[np.bool_]) -> IntArray:
+    def encode(self, sources: Sequence[IntArray]) -> list[tuple[int, ...]]:
         self._fail_if_asked()
+        self.num_encoded.append(len(sources))
+        return [tuple(source.tolist()) for source in sources]
+
+    def hold(self, memories: Sequence[tuple[int, ...]], solo: npt.NDArray[np.bool_]) -> IntArray:
         indices = []
-        for source, alone in zip(sources, solo.tolist(), strict=True):
+        for memory, alone in zip(memories, solo.tolist(), strict=True):
             indices.append(len(self._memories[alone]))
-            self._memories[alone].append(tuple(source.tolist()))
+            self._memories[alone].append(memory)
         return np.array(indices, np.int64)
 
     def forget(self, memories: IntArray, *, solo: bool) -> IntArray:

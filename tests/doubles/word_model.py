@@ -115,7 +115,7 @@ class WordPool:
 
     def _hypothesis(self, sequence: DecodeSequence, chance: random.Random, rank: int) -> Hypothesis:
         source = sequence.source_ids.tolist()
-        said = self.mangle(source[:-1], chance)[: sequence.task.limited().options.max_new_tokens - 1]
+        said = self.mangle(source[:-1], chance)[: sequence.task.limit - 1]
         said.append((EOS, len(source) - 1))
         alignment = np.full((len(said), len(source)), 0.05 / len(source), np.float32)
         for row, (_, place) in enumerate(said):

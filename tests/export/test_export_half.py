@@ -240,8 +240,8 @@ def test_the_engine_keeps_in_16_bits_what_half_graphs_take_and_gives_what_float3
     found = {}
     for precision in package.manifest.precisions:
         engine = Engine(package, EngineOptions(precision=precision), 4)
-        own = engine.encode([np.array([5, 9, 2]), np.array([3, 1])], np.array([True, True]))
-        (shared,) = engine.encode([np.array([4, 4, 8])], np.array([False]))
+        encoded = engine.encode([np.array([5, 9, 2]), np.array([3, 1]), np.array([4, 4, 8])])
+        *own, shared = engine.hold(encoded, np.array([True, True, False]))
         memories, solo = np.array([*own, shared, shared]), np.array([True, True, False, False])
         found[precision] = []
         for position, token in enumerate((package.manifest.special_ids.decoder_start, 7, 30, 12)):

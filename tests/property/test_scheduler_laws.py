@@ -170,8 +170,8 @@ def test_what_is_left_at_the_end_is_told_so():
     assert loop.inbox.waiting_sequences == 0
 
 
-def run_until_idle(loop):
-    for _ in range(200):
+def run_until_idle(loop, turns=200):
+    for _ in range(turns):
         loop.iterate()
     assert loop.idle
 
@@ -254,6 +254,19 @@ def test_a_document_does_not_hold_up_a_sentence():
         loop.iterate()
     assert single.future.done()
     assert not document.future.done()
+
+
+def test_sequences_that_wait_for_rows_are_encoded_together():
+    engine = ScriptedEngine(max_rows=12)
+    loop = DecodeLoop(engine, RULES, LIMITS, NullSink())
+    options = DecodingOptions(beam_size=6, max_new_tokens=10)
+    document = Submission([sequence((1 + index % 18, 1 + index // 18, 2), options) for index in range(96)])
+    loop.inbox.submit(document)
+    run_until_idle(loop, turns=2_000)
+    got = [[(one.token_ids, one.score) for one in result.hypotheses] for result in document.future.result()]
+    assert got == [alone(tuple(one.source_ids.tolist()), options) for one in document.sequences]
+    # Two fit in at a time; sixteen make a run of the encoder.
+    assert engine.num_encoded == [16] * 6
 
 
 def test_a_wide_sequence_is_not_passed_over_for_ever():

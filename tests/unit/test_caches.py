@@ -8,22 +8,24 @@ from onnx import TensorProto
 from service.engine.gaps import close_gaps
 from service.engine.kv_cache import CacheLayout, KVCache
 from service.engine.layout import grid_of, lay_out
-from service.engine.memory import MemoryPool, whole_vectors
+from service.engine.memory import EncoderRun, MemoryPool, whole_vectors
 from service.engine.packing import like_lengths, pack
 from service.scheduler.rows import assign_rows
 
 LAYERS, HEADS, WIDTH = 2, 3, 4
 
 
-def tensors_of(seed, count, padded):
+def run_of(seed, padded, *lengths, dtype=np.float32):
     random = np.random.default_rng(seed)
-    return [random.normal(size=(count, HEADS, padded, WIDTH)).astype(np.float32) for _ in range(2 * LAYERS)]
+    shape = (len(lengths), HEADS, padded, WIDTH)
+    tensors = tuple(random.normal(size=shape).astype(dtype) for _ in range(2 * LAYERS))
+    return EncoderRun(tensors, np.array(lengths, np.int32))
 
 
 @given(
     st.lists(
         st.tuples(
-            st.lists(st.integers(1, 40), min_size=1, max_size=4),
+            st.lists(st.tuples(st.integers(1, 40), st.booleans()), min_size=1, max_size=4),
             st.lists(st.integers(0, 30), max_size=3),
         ),
         min_size=1,
@@ -33,11 +35,14 @@ def tensors_of(seed, count, padded):
 def test_a_memory_keeps_its_content_whoever_joins_and_leaves(changes):
     pool = MemoryPool(LAYERS, HEADS, WIDTH)
     held: list[tuple[int, list[np.ndarray]]] = []
-    for turn, (joining, leaving) in enumerate(changes):
-        padded = max(whole_vectors(length) for length in joining)
-        tensors = tensors_of(turn, len(joining), padded)
-        pool.add(tensors, np.array(joining, np.int32))
-        held += [(length, [tensor[i] for tensor in tensors]) for i, length in enumerate(joining)]
+    for turn, (encoded, leaving) in enumerate(changes):
+        run = run_of(turn, max(whole_vectors(length) for length, _ in encoded), *(length for length, _ in encoded))
+        # Some of a run may join before others.
+        for now in (True, False):
+            joining = [i for i, (_, at_once) in enumerate(encoded) if at_once == now]
+            if joining:
+                pool.add(run, joining)
+                held += [(encoded[i][0], [tensor[i] for tensor in run.tensors]) for i in joining]
         gone = sorted({index % len(held) for index in leaving})
         if gone:
             mapping = pool.remove(np.array(gone))
@@ -55,8 +60,8 @@ def test_a_memory_keeps_its_content_whoever_joins_and_leaves(changes):
 
 def test_the_pool_shrinks_when_its_long_sources_are_gone():
     pool = MemoryPool(LAYERS, HEADS, WIDTH)
-    pool.add(tensors_of(0, 2, 64), np.array([60, 64], np.int32))
-    pool.add(tensors_of(1, 1, 16), np.array([9], np.int32))
+    pool.add(run_of(0, 64, 60, 64), [0, 1])
+    pool.add(run_of(1, 16, 9), [0])
     assert pool.padded_length == 64
     pool.remove(np.array([0, 1]))
     assert pool.padded_length == 16
@@ -64,8 +69,8 @@ def test_the_pool_shrinks_when_its_long_sources_are_gone():
 
 def test_padding_beyond_a_source_is_never_undefined():
     pool = MemoryPool(LAYERS, HEADS, WIDTH)
-    pool.add(tensors_of(0, 1, 16), np.array([9], np.int32))
-    pool.add(tensors_of(1, 1, 48), np.array([40], np.int32))
+    pool.add(run_of(0, 16, 9), [0])
+    pool.add(run_of(1, 48, 40), [0])
     for index in range(2 * LAYERS):
         assert np.isfinite(pool.view(index)).all()
         assert not pool.view(index)[0, :, 16:].any()
@@ -171,7 +176,7 @@ def test_a_cache_of_states_alone_never_grows():
 def test_keys_and_values_are_kept_in_the_type_that_the_graphs_take():
     cache = KVCache(CacheLayout(NAMES, ("state.2",), HEADS, WIDTH, model_width=5, dtype=np.float16), 4)
     pool = MemoryPool(LAYERS, HEADS, WIDTH, np.float16)
-    pool.add([tensor.astype(np.float16) for tensor in tensors_of(0, 2, 16)], np.array([9, 16], np.int32))
+    pool.add(run_of(0, 16, 9, 16, dtype=np.float16), [0, 1])
     cache.reserve(65, 3)
     assert {cache.view(name, 3).dtype for name in NAMES} == {np.dtype(np.float16)}
     assert cache.view("state.2", 3).dtype == np.float32
@@ -205,11 +210,10 @@ def test_every_row_finds_its_answer_among_solo_and_shared_sources(shared_memorie
 
 def test_the_last_token_of_each_source_is_what_the_pool_holds_there():
     pool = MemoryPool(LAYERS, HEADS, WIDTH)
-    tensors = tensors_of(3, 3, 32)
-    lengths = np.array([17, 24, 18], np.int32)
-    pool.add(tensors, lengths)
-    for index, tensor in enumerate(tensors):
-        expected = [tensor[source, :, length - 1].reshape(-1) for source, length in enumerate(lengths)]
+    run = run_of(3, 32, 17, 24, 18)
+    pool.add(run, [2, 0])
+    for index, tensor in enumerate(run.tensors):
+        expected = [tensor[source, :, run.lengths[source] - 1].reshape(-1) for source in (2, 0)]
         np.testing.assert_array_equal(pool.last(index)[:, 0], expected)
 
 

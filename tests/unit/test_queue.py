@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from service.engine.memory import EncoderRun, Memory
 from service.errors import QueueFullError, ShuttingDownError
 from service.scheduler.inbox import Inbox
 from service.scheduler.options import SchedulerOptions
@@ -74,6 +75,38 @@ def test_encoding_is_bounded_but_always_has_room_for_one():
     assert (
         len(plan(queue_of(submission(2, length=100)), Load(1, 1, 16), SchedulerOptions(max_encode_tokens=1)).admit) == 1
     )
+
+
+def test_what_comes_next_is_encoded_along_with_what_joins():
+    first, second = submission(3, length=16), submission(4, length=16)
+    waiting = queue_of(first, second)
+    joins = plan(waiting, Load(9, 1, 16), LIMITS)
+    # Four sources of 16 tokens are a run of the encoder.
+    assert joins.admit == (first.sequences[0],)
+    assert joins.ahead == (second.sequences[0], first.sequences[1], second.sequences[1])
+    assert len(waiting) == 6
+
+
+def test_no_more_is_encoded_ahead_than_one_run_holds_and_nothing_twice():
+    first, second = submission(3, length=16), submission(4, length=16)
+    waiting = queue_of(first, second)
+    ahead = plan(waiting, Load(9, 1, 16), LIMITS).ahead
+    for sequence in ahead:
+        sequence.memory = Memory(EncoderRun((), np.zeros(0, np.int32)), 0)
+    waiting.encoded(ahead)
+    assert waiting.encoded_tokens == 48
+    # They join without another run.
+    joins = plan(waiting, Load(9, 1, 16), LIMITS)
+    assert (joins.admit, joins.ahead) == ((second.sequences[0],), ())
+    # Whoever has come meanwhile and is next is encoded, with so many more that 64 tokens wait at most.
+    third = submission(1, length=16)
+    waiting.add(third)
+    waiting.remove(first)
+    assert waiting.encoded_tokens == 16
+    joins = plan(waiting, Load(8, 1, 16), LIMITS)
+    assert joins.admit == (second.sequences[1], third.sequences[0])
+    assert joins.ahead == (second.sequences[2], second.sequences[3])
+    assert waiting.encoded_tokens == 0
 
 
 def test_an_empty_batch_takes_even_what_is_over_every_budget():
