@@ -25,6 +25,7 @@ from service.engine.kv_cache import CacheLayout, KVCache
 from service.engine.layout import lay_out
 from service.engine.memory import EncoderRun, Memory, MemoryPool
 from service.engine.options import EngineOptions
+from service.engine.outputs import OutputBuffers
 from service.engine.packing import PackedSources, like_lengths, pack
 from service.engine.prefix import Prefix
 from service.engine.sessions import open_session
@@ -75,7 +76,7 @@ class Engine:
         # What the decoder's binding was last made for, so that a step binds only what has changed.
         self._bound_layout: tuple[int, int, int, int] | None = None
         self._bound_rows: tuple[int, bytes, bytes] | None = None
-        self._output_shape: tuple[int, int, int] | None = None
+        self._output_widths: tuple[int, int] | None = None
         rows = self._max_rows
         self._tokens = Prefix(np.zeros(rows, np.int64))
         self._positions = Prefix(np.zeros(rows, np.int32))
@@ -209,37 +210,19 @@ class Engine:
         self._bound_rows = key
 
     def _bind_outputs(self, num_rows: int, num_best: int, num_probes: int) -> StepOutputs:
-        shape = (num_rows, num_best, num_probes)
-        if shape != self._output_shape:
-            self._outputs = StepOutputs(
-                log_probs=np.empty((num_rows, num_best), np.float32),
-                ids=np.empty((num_rows, num_best), np.int64),
-                probes=np.empty((num_rows, num_probes), np.float32),
-                log_normalizers=np.empty((num_rows, 1), np.float32),
-                banned_logits=np.empty((num_rows, self._num_banned), np.float32),
-                alignment=np.empty((num_rows, 0), np.float32),
-            )
+        widths = (num_best, num_probes)
+        if widths != self._output_widths:
             width = self._dimensions.num_heads * self._dimensions.cache_head_width
-            self._queries = np.empty((num_rows, width), np.float32)
-            self._decoder.bind_input("k", ort.OrtValue.ortvalue_from_numpy(np.array([num_best], np.int64)))
-            for name, values in (
-                ("top_log_probs", self._outputs.log_probs),
-                ("top_ids", self._outputs.ids),
-                ("probe_log_probs", self._outputs.probes),
-                ("log_normalizer", self._outputs.log_normalizers),
-                ("banned_logits", self._outputs.banned_logits),
-                ("alignment_query", self._queries),
-            ):
-                self._decoder.bind_output(name, ort.OrtValue.ortvalue_from_numpy(values))
-            self._output_shape = shape
-        return self._outputs
+            self._outputs = OutputBuffers(self._max_rows, *widths, self._num_banned, width)
+            self._output_widths = widths
+        return self._outputs.bind(self._decoder, num_rows)
 
     def _alignment(self, inputs: StepInputs) -> FloatArray:
         found = []
         for row in inputs.aligned.tolist():
             pool, memory = self._solo if inputs.solo[row] else self._shared, int(inputs.memories[row])
             keys = pool.view(2 * self._alignment_layer)[memory, :, : pool.lengths[memory]]
-            found.append((row, attention_weights(self._queries[row], keys, self._alignment_heads)))
+            found.append((row, attention_weights(self._outputs.queries[row], keys, self._alignment_heads)))
         alignment = np.zeros((len(inputs.tokens), max(len(weights) for _, weights in found)), np.float32)
         for row, weights in found:
             alignment[row, : len(weights)] = weights

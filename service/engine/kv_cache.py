@@ -50,6 +50,7 @@ class KVCache:
         # Pages of the buffer that no row has reached cost no memory.
         shape = (len(layout.attention), max_rows, layout.num_heads, _FIRST_LENGTH, layout.head_width)
         self._hold(np.empty(shape, layout.dtype))
+        self._rows = np.arange(max_rows)
         self._num_stamps = 0
         self._stamps = self._new_stamps((max_rows, _FIRST_LENGTH))
 
@@ -77,7 +78,9 @@ class KVCache:
     def written(self, positions: IntArray) -> None:
         """Says that a step has written rows 0 to R-1 at positions (R,) int64, one each."""
         if self._layout.attention:
-            self._stamps[np.arange(len(positions)), positions] = self._new_stamps(positions.shape)
+            rows = self._rows[: len(positions)]
+            self._stamps[rows, positions] = rows + self._num_stamps
+            self._num_stamps += len(rows)
 
     def copy_rows(self, sources: IntArray, targets: IntArray, lengths: IntArray) -> None:
         """Copies the first lengths[i] positions of row sources[i] to row targets[i]; all (n,) int64.

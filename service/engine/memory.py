@@ -1,7 +1,7 @@
 """Cross-attention keys and values of sources: as the encoder made them, and those of all that rows ask, one copy each.
 
-In the pool sources are dense and share one padded length, that of the longest. The buffer is laid out again when a longer source
-joins or when the longest has become much shorter.
+In the pool sources are dense and share one padded length, that of the longest. The buffer is laid out again when a
+longer source joins or when the longest has become much shorter.
 """
 
 from collections.abc import Sequence

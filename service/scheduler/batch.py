@@ -80,7 +80,10 @@ class RunningBatch:
             sequence.memory = memory
 
     def admit(self, sequences: Items[Sequence]) -> None:
-        """Takes sequences in, which have been encoded."""
+        """Takes sequences in; encodes those that have no memory, and if that raises EngineError takes none."""
+        fresh = [sequence for sequence in sequences if sequence.memory is None]
+        if fresh:
+            self.encode(fresh)
         solo = np.array([sequence.num_rows == 1 for sequence in sequences])
         memories = self._engine.hold([one.memory for one in sequences if one.memory is not None], solo)
         for row, sequence in enumerate(sequences, self.num_rows):
