@@ -3,6 +3,7 @@
 All take and give rows [N, E].
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -35,11 +36,14 @@ class RowPlace:
 class PackedSources:
     """Names of what lays the encoder's N tokens out for attention.
 
-    grid: int64 [S, L], the token in each cell. cell: int64 [N], the flat cell of each token. lengths: int32 [S].
+    query_grid: int64 [S, L], the row of each cell's query among queries, keys and values side by side; key_grid and
+    value_grid: int64 [S, H, L], the same by head. cell: int64 [N], the flat cell of each token. lengths: int32 [S].
     bias: float32 [1, H, L, L], what is added to scores; empty where nothing is.
     """
 
-    grid: str
+    query_grid: str
+    key_grid: str
+    value_grid: str
     cell: str
     lengths: str
     bias: str
@@ -60,7 +64,7 @@ class Cache:
 class SoloSources:
     """Names of sources that one row each asks, and of one layer's keys and values of them.
 
-    rows: int64 [G], the row that asks each. past: int32 [G], their lengths less one. total: int32 [1], at least the
+    rows: int64 [G, 1], the row that asks each. past: int32 [G], their lengths less one. total: int32 [1], at least the
     longest length. keys, values: [G, H, M, D]; last_keys, last_values: [G, 1, H * D], of each source's last token;
     present_keys, present_values: the keys and values again, unchanged.
     """
@@ -102,12 +106,41 @@ class Sources:
     query_output: str
 
 
+def packed_sources(parts: Parts, grid: str, cell: str, lengths: str, bias: str) -> PackedSources:
+    """What self-attention of sources needs, from the token in each cell, int64 [S, L]."""
+    query_grid = parts.builder.node("Mul", [grid, parts.builder.integers(3)], "query_grid")
+    key_grid, value_grid = head_grids(parts, grid, (1, 2), 3)
+    return PackedSources(query_grid, key_grid, value_grid, cell, lengths, bias)
+
+
+def head_grids(parts: Parts, grid: str, wanted: Iterable[int], count: int) -> list[str]:
+    """Rows of wanted projections, of `count` that stand side by side, in a padded layout: int64 [S, H, L] for each.
+
+    grid: int64 [S, L], the token in each cell. A row is one head of one projection of one token.
+    """
+    builder, heads = parts.builder, parts.spec.num_heads
+    firsts = builder.node("Mul", [grid, builder.integers(count * heads)], "first_rows")
+    firsts = builder.node("Unsqueeze", [firsts, builder.integers(1)], "first_rows")
+    grids = []
+    for place in wanted:
+        offsets = builder.integers(*range(place * heads, (place + 1) * heads))
+        by_head = builder.node("Unsqueeze", [offsets, builder.integers(1)], "heads")
+        grids.append(builder.node("Add", [firsts, by_head], "head_rows"))
+    return grids
+
+
 def source_attention(parts: Parts, value: str, keys: AttentionKeys, sources: PackedSources) -> str:
-    """Self-attention of sources, rows [N, E] in and out; only attention itself sees padding."""
-    builder = parts.builder
+    """Self-attention of sources, rows [N, E] in and out; only attention itself sees padding.
+
+    Keys and values are gathered head by head, which is how the kernel would lay them out again.
+    """
+    builder, spec = parts.builder, parts.spec
     packed = parts.linear.apply(value, parts.weights.heads((keys.query, keys.key, keys.value)), "projection")
-    padded = builder.node("Gather", [packed, sources.grid], "padded")
-    query, key, values = builder.nodes("Split", [padded], 3, "heads", axis=2, num_outputs=3)
+    rows = _rows(parts, packed)
+    query = builder.node("Gather", [rows, sources.query_grid], "query")
+    by_head = builder.node("Reshape", [packed, builder.integers(-1, spec.cache_head_width)], "by_head")
+    key = builder.node("Gather", [by_head, sources.key_grid], "key")
+    values = builder.node("Gather", [by_head, sources.value_grid], "value")
     context = _fused_attention(parts, [query, key, values, "", sources.lengths], sources.bias)
     context = builder.node("Gather", [_rows(parts, context), sources.cell], "packed")
     return _project_out(parts, context, keys)
@@ -156,8 +189,6 @@ def _solo_answers(parts: Parts, query: str, solo: SoloSources) -> str:
     """Contexts [G, H * D]. The cache's newest entry is the source's last token itself, so nothing is ever appended."""
     builder = parts.builder
     asking = builder.node("Gather", [query, solo.rows], "solo_queries")
-    width = parts.spec.num_heads * parts.spec.cache_head_width
-    asking = builder.node("Reshape", [asking, builder.integers(-1, 1, width)], "solo_sequences")
     context, *_ = builder.nodes(
         "GroupQueryAttention",
         [asking, solo.last_keys, solo.last_values, solo.keys, solo.values, solo.past, solo.total],

@@ -31,6 +31,7 @@ from export.graph.attention import (
     cached_attention,
     cross_attention,
 )
+from export.graph.best_ids import add_best_ids
 from export.graph.builder import Dimension
 from export.graph.encoder import memory_shape
 from export.graph.positions import add_positions, positions_without_pads, step_bias
@@ -49,8 +50,9 @@ def add_decoder(parts: Parts) -> None:
     total_length = builder.input("total_length", TensorProto.INT32, [1])
     lengths = builder.input("lengths", TensorProto.INT32, ["S"])
     grid = builder.input("grid", TensorProto.INT64, ["S", "K"])
+    solo_row = builder.input("solo_row", TensorProto.INT64, ["G"])
     solo = (
-        builder.input("solo_row", TensorProto.INT64, ["G"]),
+        builder.node("Unsqueeze", [solo_row, builder.integers(1)], "solo_rows"),
         builder.input("solo_past", TensorProto.INT32, ["G"]),
         builder.input("solo_total", TensorProto.INT32, [1]),
     )
@@ -146,14 +148,14 @@ def _add_head(parts: Parts, value: str) -> None:
     k = builder.input("k", TensorProto.INT64, [1])
     logits = _add_logits(parts, value)
     log_probs = builder.node("LogSoftmax", [logits], "log_probs", axis=-1)
-    builder.nodes("TopK", [log_probs, k], ["top_log_probs", "top_ids"], "top", axis=-1, largest=1, sorted=1)
+    add_best_ids(builder, log_probs, spec.target_vocabulary_size, k, ("top_log_probs", "top_ids"))
     builder.nodes("GatherElements", [log_probs, probe], ["probe_log_probs"], "probe", axis=1)
-    # The best token's logit is finite, so the difference is too, whatever is banned.
     _add_banned_logits(parts, value, logits)
-    first = builder.node("Slice", ["top_ids", builder.integers(0), builder.integers(1), builder.integers(1)], "best_id")
-    best = builder.node("GatherElements", [logits, first], "best_logit", axis=1)
-    ranked = ["top_log_probs", builder.integers(0), builder.integers(1), builder.integers(1)]
-    builder.nodes("Sub", [best, builder.node("Slice", ranked, "best_log_prob")], ["log_normalizer"], "normalizer")
+    # The best token's logit is finite, so the difference is too, whatever is banned.
+    top_logits = builder.node("GatherElements", [logits, "top_ids"], "top_logits", axis=1)
+    shifts = builder.node("Sub", [top_logits, "top_log_probs"], "shifts")
+    best = [shifts, builder.integers(0), builder.integers(1), builder.integers(1)]
+    builder.nodes("Slice", best, ["log_normalizer"], "normalizer")
     for name, kind, width in (
         ("top_log_probs", TensorProto.FLOAT, "k"),
         ("top_ids", TensorProto.INT64, "k"),

@@ -11,7 +11,7 @@ finite numbers that mean nothing.
 from onnx import TensorProto
 
 from export.families.spec import ModelSpec
-from export.graph.attention import PackedSources, source_attention
+from export.graph.attention import head_grids, packed_sources, source_attention
 from export.graph.builder import Dimension
 from export.graph.positions import add_positions, source_bias
 from export.graph.sublayers import Parts, Residual, feed_forward, look_up, normalise
@@ -26,7 +26,7 @@ def add_encoder(parts: Parts) -> None:
     cell = builder.input("cell", TensorProto.INT64, ["N"])
     lengths = builder.input("lengths", TensorProto.INT32, ["S"])
     with builder.scope("encoder"):
-        sources = PackedSources(grid, cell, lengths, source_bias(parts, grid))
+        sources = packed_sources(parts, grid, cell, lengths, source_bias(parts, grid))
         with builder.scope("embedding"):
             value = _embed(parts, ids, position)
         layers = spec.keys.encoder
@@ -39,7 +39,7 @@ def add_encoder(parts: Parts) -> None:
             with builder.scope(f"{index}/feed_forward"):
                 residual.add(feed_forward(parts, residual.value, layer.feed_forward))
         with builder.scope("memory"):
-            _add_memory(parts, residual.value, sources)
+            _add_memory(parts, residual.value, grid)
 
 
 def _embed(parts: Parts, ids: str, position: str) -> str:
@@ -49,20 +49,18 @@ def _embed(parts: Parts, ids: str, position: str) -> str:
     return normalise(parts, value, keys.source_embedding_norm) if keys.source_embedding_norm else value
 
 
-def _add_memory(parts: Parts, value: str, sources: PackedSources) -> None:
+def _add_memory(parts: Parts, value: str, grid: str) -> None:
     """One projection for the keys and values of all decoder layers, then one padded tensor for each."""
     builder, spec = parts.builder, parts.spec
     projections = [
         linear for layer in spec.keys.decoder for linear in (layer.cross_attention.key, layer.cross_attention.value)
     ]
     packed = parts.linear.apply(value, parts.weights.heads(projections), "projection")
-    by_head = builder.integers(-1, len(projections) * spec.num_heads, spec.cache_head_width)
-    packed = builder.node("Reshape", [packed, by_head], "by_head")
-    padded = builder.node("Gather", [packed, sources.grid], "padded")
-    padded = builder.node("Transpose", [padded], "heads_first", perm=[0, 2, 1, 3])
+    by_head = builder.node("Reshape", [packed, builder.integers(-1, spec.cache_head_width)], "by_head")
     names = [f"cross_{part}.{index}" for index in range(len(spec.keys.decoder)) for part in "kv"]
-    builder.nodes("Split", [padded], names, "layers", axis=1, num_outputs=len(names))
-    for name in names:
+    grids = head_grids(parts, grid, range(len(names)), len(names))
+    for name, rows in zip(names, grids, strict=True):
+        builder.nodes("Gather", [by_head, rows], [name], "padded")
         builder.output(name, TensorProto.FLOAT, memory_shape(spec))
 
 

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from service.search.group import Path, SearchGroup, Selection
+from service.search.group import SearchGroup, Selection
 from service.search.hypothesis import Hypothesis
-from service.search.rules import DecodingRules, FloatArray, StepScores
+from service.search.rules import DecodingRules, FloatArray, IntArray, StepScores
 
 
 class GreedySearch(SearchGroup):
@@ -12,33 +12,48 @@ class GreedySearch(SearchGroup):
 
     def __init__(self, rules: DecodingRules) -> None:
         super().__init__(1, rules)
+        # (slots, 1) int64, read-only: a row always continues itself.
+        self._parents = np.broadcast_to(np.int64(0), (4, 1))
 
     def advance(self, step: StepScores, alignment: FloatArray) -> Selection:
         """Chooses one token a member; see SearchGroup.advance."""
-        slots = self.slots
-        rows = self.rows[slots, 0]
-        tokens, log_probs = step.ids[rows, 0], step.log_probs[rows, 0]
         self._log_alignments(alignment)
+        rows = self.rows[self._slots.at]
+        # (n, 1) each
+        tokens, log_probs = step.ids[:, 0].take(rows), step.log_probs[:, 0].take(rows)
+        self._choose_specially(step, tokens, log_probs)
+        ended = self._last_step()
+        if ended and self._rules.forced_eos_id is not None:
+            tokens[ended], log_probs[ended] = self._rules.forced_eos_id, 0.0
+        self._record(tokens, self._parents[: len(tokens)], log_probs)
         for slot, member in self._special.items():
-            index = int(np.searchsorted(slots, slot))
-            scores, ids = self._processed(slot, 0, step)
-            choice = member.sampler.draw(scores) if member.sampler else 0
-            tokens[index], log_probs[index] = ids[choice], scores[choice]
-        at_limit = self._steps[slots] + 1 >= self._max_new_tokens[slots]
-        if self._rules.forced_eos_id is not None:
-            tokens[at_limit], log_probs[at_limit] = self._rules.forced_eos_id, 0.0
-        parents = np.zeros((len(slots), 1), np.int64)
-        self._history.record(slots, self._steps[slots], tokens[:, None], parents, log_probs[:, None])
-        for slot, member in self._special.items():
-            member.prefixes[0].append(int(tokens[np.searchsorted(slots, slot)]))
-        self._steps[slots] += 1
-        ended = (tokens == self._rules.eos_id) | at_limit
-        return Selection(slots, parents, tokens[:, None], ended | self._find_loops(slots, ended))
+            if member.processor:
+                member.prefixes[0].append(int(tokens[self._slots.index(slot), 0]))
+        # A list, because searching it is cheaper than a call of numpy.
+        taken, eos_id = tokens.reshape(-1).tolist(), self._rules.eos_id
+        if eos_id in taken:
+            ended += [index for index, token in enumerate(taken) if token == eos_id]
+        self._add_loops(ended)
+        return self._selection(self._parents[: len(tokens)], tokens, ended)
 
     def hypotheses(self, slot: int) -> tuple[Hypothesis, ...]:
         """Returns the one result of an ended member; its score is the plain sum of log-probabilities."""
-        path = Path(*self._history.trace(slot, int(self._steps[slot]) - 1, 0))
-        return (self._hypothesis(slot, path, float(np.sum(path.log_probs))),)
+        path = self._history.trace(slot, self._members[slot].start, self._history.steps, 0)
+        return (self._hypothesis(slot, path, float(np.array(path.log_probs).sum())),)
 
     def _plain_num_best(self) -> int:
         return 1
+
+    def _grow(self) -> None:
+        super()._grow()
+        self._parents = np.broadcast_to(np.int64(0), (len(self.rows), 1))
+
+    def _choose_specially(self, step: StepScores, tokens: IntArray, log_probs: FloatArray) -> None:
+        """Puts what special members choose among the tokens and log-probabilities (n, 1) of all."""
+        for slot, member in self._special.items():
+            if member.processor is None and member.sampler is None:
+                continue
+            scores, ids = self._processed(member, int(self.rows[slot, 0]), 0, step)
+            choice = member.sampler.draw(scores) if member.sampler else 0
+            index = self._slots.index(slot)
+            tokens[index], log_probs[index] = ids[choice], scores[choice]

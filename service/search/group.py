@@ -1,25 +1,24 @@
 """Sequences that are searched together because their beams are equally wide.
 
 A group keeps the state of its members in arrays indexed by slot, so that one step's choices for all of them are a
-few numpy calls. Which cache row a beam lives in is the scheduler's business; the group only remembers it.
+few numpy calls, and what only some members have in objects of their own. Which cache row a beam lives in is the
+scheduler's business; the group only remembers it.
 """
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
 
-from service.search.history import History
+from service.search.history import History, Path
 from service.search.hypothesis import Hypothesis, StopReason
+from service.search.loops import LoopWatch
 from service.search.options import DecodingOptions
-from service.search.processors import RowScores, ScoreProcessor
+from service.search.processors import ScoreProcessor
 from service.search.rules import BoolArray, DecodingRules, FloatArray, IntArray, StepScores
 from service.search.sampling import Sampler
-from service.text.repetition import tail_period
-
-# Steps between two looks for a loop: it costs some microseconds a sequence, and so many tokens at most are in vain.
-_STEPS_BETWEEN_LOOKS = 8
+from service.search.slots import Slots
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,14 +38,10 @@ class SearchTask:
     start_id: int | None = None
     honest_repeats: int = 1
 
-    def limited(self) -> "SearchTask":
-        """Returns the task with `max_new_tokens` as low as its source makes it."""
-        limit = self.options.limit(self.source_length)
-        return (
-            self
-            if limit == self.options.max_new_tokens
-            else replace(self, options=replace(self.options, max_new_tokens=limit))
-        )
+    @property
+    def limit(self) -> int:
+        """The most tokens it may have: `max_new_tokens`, or less where its source is short."""
+        return self.options.limit(self.source_length)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,7 +49,8 @@ class Selection:
     """What a group chose in a step, for its n members.
 
     slots: (n,) int64. parents: (n, K) int64, the beam each new beam continues. tokens: (n, K) int64, what it
-    appended. ended: (n,) bool; an ended member's parents and tokens mean nothing.
+    appended. ended: (n,) bool; an ended member's parents and tokens mean nothing. Slots and ended may be read-only, and
+    parents where K is 1.
     """
 
     slots: IntArray
@@ -69,9 +65,15 @@ class Selection:
 
 @dataclass(slots=True)
 class Member:
-    """State of one sequence that is not an array: its task, whether it ended in a loop, and what only some have."""
+    """State of one sequence that is not an array.
+
+    start: the group's step that was its first. limit: the most tokens it may have. loops: whether it ended in a loop.
+    prefixes, touched: one a beam, of members with a processor. alignments: (K, L) float32 of each step.
+    """
 
     task: SearchTask
+    start: int
+    limit: int
     processor: ScoreProcessor | None
     sampler: Sampler | None
     prefixes: list[list[int]]
@@ -79,71 +81,88 @@ class Member:
     alignments: list[FloatArray] = field(default_factory=list)
     loops: bool = False
 
+    @property
+    def end(self) -> int:
+        """The group's step that is its last allowed one, counted from 1."""
+        return self.start + self.limit
+
+    @property
+    def is_special(self) -> bool:
+        """Whether a step has to attend to this member by itself."""
+        return self.processor is not None or self.sampler is not None or self.task.with_alignment
+
 
 class SearchGroup(ABC):
     """Members, their rows and their history; what to choose is left to greedy and beam search.
 
-    slots: (n,) int64, the members' slots, ascending.
     rows: (slots, K) int64, cache row of each beam; all the same before a member's first step.
     """
 
     def __init__(self, width: int, rules: DecodingRules) -> None:
         self.width = width
-        self.slots = np.zeros(0, np.int64)
         self.rows = np.zeros((4, width), np.int64)
         self._rules = rules
-        self._steps = np.zeros(4, np.int64)
-        self._max_new_tokens = np.ones(4, np.int64)
-        self._stops_loops = np.zeros(4, np.bool_)
-        self._history = History(width)
+        self._history = History(4, width)
         self._members: dict[int, Member] = {}
         self._special: dict[int, Member] = {}
+        self._slots = Slots()
+        # No member's last allowed step comes before this one.
+        self._first_end = 0
+        # (slots,), read-only: what most steps say of who ended.
+        self._nobody = np.broadcast_to(np.False_, 4)
+        self._loop_watch = LoopWatch(self._history)
 
     def __len__(self) -> int:
         return len(self._members)
 
+    @property
+    def slots(self) -> IntArray:
+        """(n,) int64, the members' slots, ascending."""
+        return self._slots.array
+
     def join(self, task: SearchTask, row: int) -> int:
         """Takes a sequence in, whose first step runs in cache row `row`; returns its slot."""
-        slot = next(slot for slot in range(len(self._members) + 1) if slot not in self._members)
-        if slot >= len(self._steps):
+        slot = self._slots.take()
+        if slot == len(self.rows):
             self._grow()
-        self.rows[slot] = row
-        self._steps[slot] = 0
-        task = task.limited()
-        self._max_new_tokens[slot] = task.options.max_new_tokens
-        self._stops_loops[slot] = task.options.stop_loops
         member = self._member(task)
+        self.rows[slot] = row
+        self._first_end = min(self._first_end, member.end) if self._members else member.end
         self._members[slot] = member
-        if member.processor or member.sampler or task.with_alignment:
+        if member.is_special:
             self._special[slot] = member
-        self.slots = np.array(sorted(self._members), np.int64)
+        if task.options.stop_loops:
+            self._loop_watch.add(slot, task.honest_repeats)
         return slot
 
     def leave(self, slot: int) -> None:
         """Forgets a member, finished or not."""
-        del self._members[slot]
+        member = self._members.pop(slot)
         self._special.pop(slot, None)
-        self.slots = np.array(sorted(self._members), np.int64)
+        self._loop_watch.discard(slot, member.start)
+        self._slots.release(slot)
 
     def num_best(self) -> int:
         """Returns how many of each row's best tokens the next step must give."""
+        if not self._special:
+            return self._plain_num_best()
         self._release_forced()
         extra = 0
         for member in self._special.values():
-            member.touched = [
-                member.processor.touched(prefix) if member.processor else [] for prefix in member.prefixes
-            ]
-            extra = max(
-                extra, *(len(ids) for ids in member.touched), member.task.options.top_k if member.sampler else 0
-            )
+            if member.processor:
+                member.touched = [member.processor.touched(prefix) for prefix in member.prefixes]
+                extra = max(extra, *map(len, member.touched))
+            if member.sampler:
+                extra = max(extra, member.task.options.top_k)
         return self._plain_num_best() + extra
 
     def probes(self) -> list[tuple[int, list[int]]]:
         """Returns (row, ids) for the rows that need particular tokens; call after `num_best`."""
         return [
-            (int(row), ids)
+            (row, ids)
             for slot, member in self._special.items()
-            for row, ids in zip(self.rows[slot], member.touched, strict=True)
+            if member.processor
+            for row, ids in zip(self.rows[slot].tolist(), member.touched, strict=True)
             if ids
         ]
 
@@ -170,63 +189,76 @@ class SearchGroup(ABC):
     def _member(self, task: SearchTask) -> Member:
         domain: Literal["logits", "log_probs"] = "log_probs" if self.width > 1 else "logits"
         needed = ScoreProcessor.needed(task.options, task.forced_first_id)
+        limit = task.limit
+        processor = ScoreProcessor(task.options, limit, self._rules, task.forced_first_id, domain) if needed else None
         return Member(
             task=task,
-            processor=ScoreProcessor(task.options, self._rules, task.forced_first_id, domain) if needed else None,
+            start=self._history.steps,
+            limit=limit,
+            processor=processor,
             sampler=Sampler(task.options) if task.options.sampling else None,
-            prefixes=[[self._rules.start_of(task.start_id)] for _ in range(self.width)],
+            prefixes=[[self._rules.start_of(task.start_id)] for _ in range(self.width)] if needed else [],
         )
 
     def _release_forced(self) -> None:
         """Makes members ordinary that were special for the sake of their first token, once they have it."""
         for slot, member in list(self._special.items()):
-            if member.processor and self._steps[slot] and not ScoreProcessor.needed(member.task.options, None):
+            has_begun = self._history.steps > member.start
+            if member.processor and has_begun and not ScoreProcessor.needed(member.task.options, None):
                 member.processor = None
-                if not (member.sampler or member.task.with_alignment):
+                if not member.is_special:
                     del self._special[slot]
 
-    def _find_loops(self, slots: IntArray, ended: BoolArray) -> BoolArray:
-        """Says for each member whether its best live hypothesis ends in a loop; looks at few, now and then.
+    def _last_step(self) -> list[int]:
+        """Returns the indices of members that take their last allowed token in this step."""
+        step = self._history.steps + 1
+        if step < self._first_end:
+            return []
+        ends = [self._members[slot].end for slot in self._slots.taken]
+        self._first_end = min(ends)
+        return [index for index, end in enumerate(ends) if end <= step]
 
-        ended: (n,) bool, the ones that have ended anyway.
-        """
-        steps = self._steps[slots]
-        due = np.flatnonzero(self._stops_loops[slots] & (steps % _STEPS_BETWEEN_LOOKS == 0) & ~ended)
-        found = np.zeros(len(slots), np.bool_)
-        for index in due.tolist():
-            slot = int(slots[index])
-            member = self._members[slot]
-            tokens = self._history.tokens(slot, int(steps[index]) - 1, 0)
-            found[index] = member.loops = tail_period(tokens, member.task.honest_repeats) > 0
-        return found
+    def _record(self, tokens: IntArray, parents: IntArray, log_probs: FloatArray) -> None:
+        """Writes what all members took into the history; arrays are (n, K)."""
+        if self._history.is_full:
+            self._history.make_room(min(member.start for member in self._members.values()))
+        self._history.record(self._slots.at, tokens, parents, log_probs)
+
+    def _add_loops(self, ended: list[int]) -> None:
+        """Adds to the indices of members that ended those whose best live hypothesis ends in a loop."""
+        for slot, honest_repeats in self._loop_watch.due():
+            index = self._slots.index(slot)
+            if index not in ended:
+                member = self._members[slot]
+                member.loops = self._loop_watch.loops(slot, member.start, honest_repeats)
+                if member.loops:
+                    ended.append(index)
+
+    def _selection(self, parents: IntArray, tokens: IntArray, ended: list[int]) -> Selection:
+        """Returns the selection of (n, K) parents and tokens with the indices of members that ended."""
+        has_ended = self._nobody[: len(self._members)]
+        if ended:
+            has_ended = has_ended.copy()
+            has_ended[ended] = True
+        return Selection(self._slots.array, parents, tokens, has_ended)
 
     def _grow(self) -> None:
-        count = len(self._steps)
-        self.rows = np.concatenate([self.rows, np.zeros((count, self.width), np.int64)])
-        self._steps = np.concatenate([self._steps, np.zeros(count, np.int64)])
-        self._max_new_tokens = np.concatenate([self._max_new_tokens, np.ones(count, np.int64)])
-        self._stops_loops = np.concatenate([self._stops_loops, np.zeros(count, np.bool_)])
+        self.rows = np.concatenate([self.rows, np.zeros_like(self.rows)])
+        self._nobody = np.broadcast_to(np.False_, len(self.rows))
+        self._history.add_slots()
 
-    def _processed(self, slot: int, beam: int, step: StepScores) -> tuple[FloatArray, IntArray]:
-        """Returns a special member's log-probabilities and ids for one beam, descending."""
-        member, row = self._special[slot], int(self.rows[slot, beam])
+    def _processed(self, member: Member, row: int, beam: int, step: StepScores) -> tuple[FloatArray, IntArray]:
+        """Returns a member's log-probabilities and ids for the beam in a row, descending."""
         if member.processor is None:
             return step.log_probs[row], step.ids[row]
-        scores = RowScores(
-            log_probs=step.log_probs[row],
-            ids=step.ids[row],
-            probes=step.probes[row],
-            log_normalizer=float(step.log_normalizers[row, 0]),
-            log_unbanned=float(step.log_unbanned()[row, 0]),
-        )
-        return member.processor.apply(member.prefixes[beam], member.touched[beam], scores)
+        return member.processor.apply(member.prefixes[beam], member.touched[beam], step, row)
 
     def _log_alignments(self, alignment: FloatArray) -> None:
         for slot, member in self._special.items():
             if member.task.with_alignment:
-                member.alignments.append(alignment[self.rows[slot], : member.task.source_length].copy())
+                member.alignments.append(alignment[self.rows[slot], : member.task.source_length])
 
-    def _hypothesis(self, slot: int, path: "Path", score: float) -> Hypothesis:
+    def _hypothesis(self, slot: int, path: Path, score: float) -> Hypothesis:
         member = self._members[slot]
         alignment = None
         if member.task.with_alignment:
@@ -239,19 +271,10 @@ class SearchGroup(ABC):
             alignment=alignment,
         )
 
-    def _stop_reason(self, member: Member, path: "Path") -> StopReason:
+    def _stop_reason(self, member: Member, path: Path) -> StopReason:
         if member.loops:
             return StopReason.REPETITION
-        by_length = len(path.tokens) >= member.task.options.max_new_tokens and (
+        by_length = len(path.tokens) >= member.limit and (
             path.tokens[-1] != self._rules.eos_id or self._rules.forced_eos_id is not None
         )
         return StopReason.LENGTH if by_length else StopReason.END_TOKEN
-
-
-@dataclass(frozen=True, slots=True)
-class Path:
-    """One hypothesis read back: its tokens, their log-probabilities, and the beams they were predicted from."""
-
-    tokens: list[int]
-    log_probs: list[float]
-    parents: list[int]

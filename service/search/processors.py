@@ -7,46 +7,32 @@ ones. The result is exactly what processing the whole vocabulary would give, in 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from service.search.options import DecodingOptions
-from service.search.rules import IMPOSSIBLE, DecodingRules, FloatArray, IntArray
-
-
-@dataclass(frozen=True, slots=True)
-class RowScores:
-    """One row of a step: its best tokens, and the log-probabilities of the tokens it asked about.
-
-    log_probs, ids: (k,) float32 / int64, descending. probes: (P,) float32 beside the ids of `touched`.
-    log_normalizer: what a logit is above its log-probability. log_unbanned: see StepScores.log_unbanned.
-    """
-
-    log_probs: FloatArray
-    ids: IntArray
-    probes: FloatArray
-    log_normalizer: float
-    log_unbanned: float
+from service.search.rules import IMPOSSIBLE, DecodingRules, FloatArray, IntArray, StepScores
 
 
 class ScoreProcessor:
     """All processing that one sequence's options ask for.
 
     `domain` says what the repetition penalty multiplies: Hugging Face applies it to logits in greedy search and
-    sampling, to log-probabilities in beam search.
+    sampling, to log-probabilities in beam search. `limit` is the sequence's largest number of tokens.
     """
 
     def __init__(
         self,
         options: DecodingOptions,
+        limit: int,
         rules: DecodingRules,
         forced_first_id: int | None,
         domain: Literal["logits", "log_probs"],
     ) -> None:
         self._options = options
+        self._limit = limit
         self._rules = rules
         self._forced_first_id = forced_first_id
         self._domain = domain
@@ -63,44 +49,55 @@ class ScoreProcessor:
 
     def forced(self, num_generated: int) -> int | None:
         """Returns the token that position `num_generated` (from 0) must take, if any; the end token wins."""
-        if num_generated == self._options.max_new_tokens - 1 and self._rules.forced_eos_id is not None:
+        if num_generated == self._limit - 1 and self._rules.forced_eos_id is not None:
             return self._rules.forced_eos_id
         return self._forced_first_id if num_generated == 0 else None
 
     def touched(self, prefix: Sequence[int]) -> list[int]:
         """Returns the ids, each once, whose score may change after `prefix` (start token included)."""
-        ids: dict[int, None] = {}
-        if self._options.repetition_penalty != 1.0:
-            ids.update(dict.fromkeys(prefix))
-        ids.update(dict.fromkeys(self._banned(prefix)))
-        return list(ids)
+        banned = self._banned(prefix)
+        if self._options.repetition_penalty == 1.0:
+            return list(dict.fromkeys(banned)) if banned else banned
+        return list(dict.fromkeys([*prefix, *banned]))
 
-    def apply(self, prefix: Sequence[int], touched: Sequence[int], row: RowScores) -> tuple[FloatArray, IntArray]:
-        """Returns the processed log-probabilities (n,) float32 and ids (n,) int64, descending.
+    def changes(self, prefix: Sequence[int], touched: Sequence[int]) -> bool:
+        """Says whether `apply` gives anything but a row's own best tokens, apart from `log_unbanned`."""
+        return bool(touched) or self.forced(len(prefix) - 1) is not None
 
-        Exact for the first k - len(touched) entries, k being the length of `row.log_probs`.
+    def apply(
+        self, prefix: Sequence[int], touched: Sequence[int], step: StepScores, row: int
+    ) -> tuple[FloatArray, IntArray]:
+        """Returns the processed log-probabilities (n,) float32 and ids (n,) int64 of a row, descending.
+
+        `touched` is what the method of that name gave, and the ids of the row's first probes. Exact for the first
+        k - len(touched) entries, k being the row's number of best tokens.
         """
+        known, ids = step.log_probs[row], step.ids[row]
         forced = self.forced(len(prefix) - 1)
         if forced is not None:
-            return _only(forced, len(row.ids))
-        before = row.probes[: len(touched)].astype(np.float64)
-        after = self._penalised(prefix, touched, before, row)
+            return _only(forced, len(ids))
+        if not touched:
+            return (known if self._rules.renormalize else known + step.log_unbanned[row, 0]), ids
+        before = step.probes[row, : len(touched)].astype(np.float64)
+        after = self._penalised(prefix, before, step, row)
         banned = set(self._banned(prefix))
-        after[[index for index, token in enumerate(touched) if token in banned]] = -np.inf
-        is_untouched = ~np.isin(row.ids, touched)
-        untouched = row.log_probs[is_untouched].astype(np.float64)
+        if banned:
+            after[[index for index, token in enumerate(touched) if token in banned]] = -np.inf
+        changed = set(touched)
+        is_untouched = np.array([token not in changed for token in ids.tolist()])
+        untouched = known[is_untouched].astype(np.float64)
         log_probs = np.concatenate([untouched, after])
-        ids = np.concatenate([row.ids[is_untouched], np.asarray(touched, np.int64)])
-        if not self._rules.renormalize:
-            log_probs += row.log_unbanned
-        elif touched:
+        ids = np.concatenate([ids[is_untouched], np.array(touched, np.int64)])
+        if self._rules.renormalize:
             log_probs -= _log_total(untouched, before, after)
+        else:
+            log_probs += float(step.log_unbanned[row, 0])
         # Descending; equal values keep the lower id first, as a scan over the vocabulary would.
         order = np.lexsort((ids, -log_probs))
-        return log_probs[order].astype(np.float32), ids[order]
+        return log_probs.take(order).astype(np.float32), ids.take(order)
 
     def _penalised(
-        self, prefix: Sequence[int], touched: Sequence[int], before: npt.NDArray[np.float64], row: RowScores
+        self, prefix: Sequence[int], before: npt.NDArray[np.float64], step: StepScores, row: int
     ) -> npt.NDArray[np.float64]:
         """Applies the repetition penalty of CTRL (Keskar et al. 2019): positive scores divided, negative multiplied.
 
@@ -111,11 +108,11 @@ class ScoreProcessor:
         after = before.copy()
         if penalty == 1.0:
             return after
-        shift = row.log_normalizer if self._domain == "logits" else row.log_unbanned
-        scores = before + shift
-        scores = np.where(scores > 0, scores / penalty, scores * penalty) - shift
-        seen = np.isin(touched, np.asarray(prefix))
-        after[seen] = scores[seen]
+        shift = float((step.log_normalizers if self._domain == "logits" else step.log_unbanned)[row, 0])
+        # Of the touched ids those of the prefix come first.
+        num_seen = len(set(prefix))
+        scores = before[:num_seen] + shift
+        after[:num_seen] = np.where(scores > 0, scores / penalty, scores * penalty) - shift
         return after
 
     def _banned(self, prefix: Sequence[int]) -> list[int]:
@@ -127,14 +124,20 @@ class ScoreProcessor:
 
 def repeated_ngram_ends(prefix: Sequence[int], size: int) -> list[int]:
     """Returns the tokens that would complete an n-gram of `size` which `prefix` already holds (Paulus et al. 2017)."""
-    if size == 0 or len(prefix) + 1 < size:
-        return []
-    tail = tuple(prefix[len(prefix) - size + 1 :])
-    return [
-        prefix[start + size - 1]
-        for start in range(len(prefix) - size + 1)
-        if tuple(prefix[start : start + size - 1]) == tail
-    ]
+    if size < 2:
+        return list(prefix) if size else []
+    # All but the last token of the n-gram that must not be; where it stands already, what follows it is banned.
+    head = list(prefix[len(prefix) - size + 1 :])
+    ends: list[int] = []
+    place = size - 3
+    try:
+        while True:
+            # Searching its last token first is much faster than comparing everywhere.
+            place = prefix.index(head[-1], place + 1, len(prefix) - 1)
+            if list(prefix[place - size + 2 : place + 1]) == head:
+                ends.append(prefix[place + 1])
+    except ValueError:
+        return ends
 
 
 def _only(token: int, count: int) -> tuple[FloatArray, IntArray]:

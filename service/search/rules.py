@@ -1,6 +1,7 @@
 """What a model prescribes for every search over it, and what the search sees of a decoder step."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -33,7 +34,7 @@ class DecodingRules:
         return self.start_id if own is None else own
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class StepScores:
     """What one decoder step said about its R rows; arrays belong to the engine and live until its next step.
 
@@ -50,8 +51,9 @@ class StepScores:
     log_normalizers: FloatArray
     banned_logits: FloatArray
 
+    @cached_property
     def log_unbanned(self) -> FloatArray:
-        """Returns (R, 1) float32, the log of what allowed ids share in a softmax over all, banned ones included.
+        """(R, 1) float32, the log of what allowed ids share in a softmax over all, banned ones included.
 
         Hugging Face bans after its softmax; its log-probabilities are ours plus this until they are normalised again.
         """
