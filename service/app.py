@@ -15,12 +15,13 @@ from starlette.middleware import Middleware
 from service import VERSION
 from service.api.backend import Backend
 from service.api.body import BodyLimits
+from service.api.direct import DirectRoutes
 from service.api.lifecycle import Lifecycle
 from service.api.limits import RequestLimits
 from service.api.middleware import RequestMiddleware
 from service.api.openapi import describe
 from service.api.problems import handle_expected, handle_routing
-from service.api.routes import ROUTERS
+from service.api.routes import ROUTERS, translate
 from service.api.services import Services
 from service.errors import VersoError
 from service.loading import open_models
@@ -71,7 +72,10 @@ def create_app(settings: Settings, logger: Logger, opener: BackendOpener = open_
         title="Verso",
         version=VERSION,
         lifespan=lifespan,
-        middleware=[Middleware(RequestMiddleware, services=services)],
+        middleware=[
+            Middleware(RequestMiddleware, services=services),
+            Middleware(DirectRoutes, routes=translate.router.routes),
+        ],
         exception_handlers={VersoError: handle_expected, HTTPException: handle_routing},
         openapi_url=None,
         redirect_slashes=False,

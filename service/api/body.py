@@ -7,10 +7,11 @@ import asyncio
 import json
 from dataclasses import dataclass
 from email.message import Message
+from functools import lru_cache
 from typing import TypeVar
 
 from pydantic import BaseModel, ValidationError
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 
 from service.api.field_problems import field_problems
 from service.errors import (
@@ -46,38 +47,54 @@ async def read_model(request: Request, model: type[M], limits: BodyLimits) -> M:
             body = await _read_bytes(request, limits.max_bytes)
     except TimeoutError:
         raise SlowBodyError("the body did not arrive in time") from None
-    except ClientDisconnect:
-        raise RequestCancelledError("the caller went away") from None
     return _check_fields(model, _parse(body))
 
 
 def _check_media_type(request: Request) -> None:
-    if request.headers.get("content-encoding", "identity").lower() != "identity":
+    if _header(request, b"content-encoding", "identity").lower() != "identity":
         raise UnsupportedMediaTypeError("the body must not be compressed")
-    given = request.headers.get("content-type")
+    problem = _media_type_problem(_header(request, b"content-type"))
+    if problem:
+        raise UnsupportedMediaTypeError(problem)
+
+
+def _header(request: Request, name: bytes, default: str = "") -> str:
+    """Returns a header's first value."""
+    return next((value.decode("latin-1") for key, value in request.scope["headers"] if key == name), default)
+
+
+@lru_cache(maxsize=64)
+def _media_type_problem(given: str) -> str:
+    """Says what is wrong with a Content-Type; empty where nothing is."""
     if not given:
-        return
+        return ""
     message = Message()
     message["content-type"] = given
     kind = message.get_content_type()
     charset = message.get_param("charset", "utf-8")
     if kind != "application/json" and not (kind.startswith("application/") and kind.endswith("+json")):
-        raise UnsupportedMediaTypeError("the body must be application/json")
+        return "the body must be application/json"
     if not isinstance(charset, str) or charset.lower() not in ("utf-8", "utf8", "us-ascii"):
-        raise UnsupportedMediaTypeError("the body must be in UTF-8")
+        return "the body must be in UTF-8"
+    return ""
 
 
 async def _read_bytes(request: Request, max_bytes: int) -> bytes:
-    declared = request.headers.get("content-length", "")
+    declared = _header(request, b"content-length")
     if declared.isascii() and declared.isdigit() and _exceeds(declared, max_bytes):
         raise TooLargeError("the body is too large", [f"body: at most {max_bytes} bytes"])
     parts: list[bytes] = []
     size = 0
-    async for part in request.stream():
-        size += len(part)
+    has_more = True
+    while has_more:
+        message = await request.receive()
+        if message["type"] == "http.disconnect":
+            raise RequestCancelledError("the caller went away")
+        parts.append(message.get("body", b""))
+        size += len(parts[-1])
         if size > max_bytes:
             raise TooLargeError("the body is too large", [f"body: at most {max_bytes} bytes"])
-        parts.append(part)
+        has_more = message.get("more_body", False)
     return b"".join(parts)
 
 
@@ -89,7 +106,7 @@ def _exceeds(digits: str, limit: int) -> bool:
 
 def _parse(body: bytes) -> object:
     try:
-        value: object = json.loads(body.decode("utf-8-sig"))
+        value: object = json.loads(body.decode().removeprefix("\ufeff"))
     except UnicodeDecodeError:
         raise MalformedBodyError("the body is not UTF-8") from None
     except RecursionError:

@@ -7,7 +7,7 @@ route's template, never the path, query or address.
 import asyncio
 import re
 import time
-import uuid
+from secrets import token_hex
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -90,4 +90,4 @@ def _request_id(scope: Scope) -> str:
             given: str = value.decode("latin-1")
             if _REQUEST_ID.fullmatch(given):
                 return given
-    return uuid.uuid4().hex
+    return token_hex(16)

@@ -103,6 +103,10 @@ class DecodingBody(RequestModel):
     )
 
 
+# What nobody wrote is one and the same value, whose meaning is then looked up and not worked out.
+_AS_THE_MODEL_SAYS = DecodingBody()
+
+
 class TranslateBody(RequestModel):
     """One text or several to translate, and how."""
 
@@ -148,7 +152,7 @@ class TranslateBody(RequestModel):
     alternatives: int = Field(
         0, ge=0, le=MAX_ALTERNATIVES, description="Further translations wanted of each text; fewer may exist."
     )
-    decoding: DecodingBody = Field(default_factory=DecodingBody, description="Options of the search.")
+    decoding: DecodingBody = Field(default_factory=lambda: _AS_THE_MODEL_SAYS, description="Options of the search.")
     include: Annotated[list[Include], Field(max_length=len(INCLUDES), fail_fast=True)] = Field(
         default_factory=list,
         description="What else to answer. `segments`: the sentences behind each text. `scores`, `tokens` and "

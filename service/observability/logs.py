@@ -4,6 +4,7 @@ Only fields named in FIELDS leave the process, and exceptions are written as typ
 either could hold a caller's text. Lines of libraries go through the same door.
 """
 
+import json
 import logging
 from collections.abc import MutableMapping
 from traceback import StackSummary, walk_tb
@@ -44,18 +45,16 @@ _TRUSTED_LOGGER = "uvicorn"
 
 Logger = FilteringBoundLogger
 
+_encode = json.JSONEncoder(ensure_ascii=False, default=repr).encode
+
 
 def create_logger(
     stream: TextIO, level: Literal["debug", "info", "warning", "error"], form: Literal["json", "console"]
 ) -> Logger:
     """Makes the logger of an app; it writes one line per event to `stream`."""
-    renderer: Processor = (
-        structlog.processors.JSONRenderer(ensure_ascii=False)
-        if form == "json"
-        else structlog.dev.ConsoleRenderer(colors=False)
-    )
-    logger: Logger = structlog.wrap_logger(
-        structlog.PrintLogger(stream),
+    renderer: Processor = _write_json if form == "json" else structlog.dev.ConsoleRenderer(colors=False)
+    wrapped = structlog.wrap_logger(
+        structlog.WriteLogger(stream),
         processors=[
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso", utc=True),
@@ -65,6 +64,8 @@ def create_logger(
         ],
         wrapper_class=structlog.make_filtering_bound_logger(level),
     )
+    # Put together here, and not anew for every line.
+    logger: Logger = wrapped.bind()
     return logger
 
 
@@ -98,6 +99,10 @@ def _write_exception(logger: Any, method: str, event: MutableMapping[str, Any]) 
 
 def _drop_unknown_fields(logger: Any, method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
     return {name: value for name, value in event.items() if name in FIELDS}
+
+
+def _write_json(logger: Any, method: str, event: MutableMapping[str, Any]) -> str:
+    return _encode(event)
 
 
 def describe_exception(error: BaseException) -> list[str]:

@@ -7,7 +7,7 @@ start, so that rates begin at zero and no caller can create a series. Numbers of
 
 from collections.abc import Iterable
 from importlib.metadata import PackageNotFoundError, version
-from typing import get_args
+from typing import Generic, TypeVar, get_args
 
 from prometheus_client import (
     CollectorRegistry,
@@ -47,6 +47,22 @@ REJECTIONS = ("queue_full", "not_ready", "draining", "too_large", "slow_body")
 _HTTP_BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
 _STATUSES = ("200", "400", "404", "408", "413", "415", "422", "429", "499", "500", "503", "504")
 
+M = TypeVar("M", Counter, Histogram)
+
+
+class _Children(Generic[M]):
+    """The children of a metric by their labels, looked up once; the library takes longer for it than for counting."""
+
+    def __init__(self, metric: M) -> None:
+        self._metric: M = metric
+        self._children: dict[tuple[str, ...], M] = {}
+
+    def __call__(self, *labels: str) -> M:
+        child = self._children.get(labels)
+        if child is None:
+            child = self._children[labels] = self._metric.labels(*labels)
+        return child
+
 
 class Metrics:
     """All metrics of one app instance; safe to call from any thread."""
@@ -80,23 +96,23 @@ class Metrics:
         method = method if method in METHODS else "other"
         served = route is not None and (route, method) in self._routes
         name = route if route is not None and served else UNMATCHED
-        self._requests.labels(name, method, str(status)).inc()
-        self._request_seconds.labels(name).observe(seconds)
+        self._requests(name, method, str(status)).inc()
+        self._request_seconds(name).observe(seconds)
 
     def observe_outcome(self, source: str | None, target: str | None, outcome: str) -> None:
         """Counts a translation request by how it ended; a pair that is not loaded counts as `other`."""
-        self._translations.labels(self.pair_label(source, target), outcome).inc()
+        self._translations(self.pair_label(source, target), outcome).inc()
 
     def observe_result(self, result: TranslationResult) -> None:
         """Counts the tokens and the event-loop side stages of a finished request."""
         pair = self.pair_label(result.source, result.target)
-        self._source_tokens.labels(pair).inc(result.num_source_tokens)
-        self._target_tokens.labels(pair).inc(result.num_target_tokens)
-        self._length_stops.labels(pair).inc(result.num_length_stops)
+        self._source_tokens(pair).inc(result.num_source_tokens)
+        self._target_tokens(pair).inc(result.num_target_tokens)
+        self._length_stops(pair).inc(result.num_length_stops)
         for way, count in result.placeholders.items():
-            self._placeholder_segments.labels(pair, way).inc(count)
+            self._placeholder_segments(pair, way).inc(count)
         for reason, count in result.retries.items():
-            self._retries.labels(pair, reason).inc(count)
+            self._retries(pair, reason).inc(count)
         self.steps.stage("preparation", result.timings.preparation_seconds)
         self.steps.stage("completion", result.timings.completion_seconds)
 
@@ -107,7 +123,7 @@ class Metrics:
 
     def observe_rejection(self, reason: str) -> None:
         """Counts a request that was turned away before it became work."""
-        self._rejections.labels(reason).inc()
+        self._rejections(reason).inc()
 
     def expose(self, accept: str) -> tuple[bytes, str]:
         """Writes all metrics in the text format that the Accept header prefers; gives body and content type."""
@@ -115,23 +131,25 @@ class Metrics:
         return encode(self._registry), content_type
 
     def _define_requests(self) -> None:
-        self._requests = Counter(
+        requests = Counter(
             "verso_http_requests_total", "HTTP requests.", ["route", "method", "code"], registry=self._registry
         )
-        self._request_seconds = Histogram(
+        seconds = Histogram(
             "verso_http_request_duration_seconds",
             "Time from the request's head to the end of its answer.",
             ["route"],
             buckets=_HTTP_BUCKETS,
             registry=self._registry,
         )
-        self._rejections = Counter(
+        rejections = Counter(
             "verso_rejections_total", "Requests turned away before any work.", ["reason"], registry=self._registry
         )
+        self._requests, self._rejections = _Children(requests), _Children(rejections)
+        self._request_seconds = _Children(seconds)
 
     def _define_translations(self) -> None:
-        def by_pair(name: str, text: str, *labels: str) -> Counter:
-            return Counter(name, text, ["pair", *labels], registry=self._registry)
+        def by_pair(name: str, text: str, *labels: str) -> _Children[Counter]:
+            return _Children(Counter(name, text, ["pair", *labels], registry=self._registry))
 
         self._translations = by_pair("verso_translations_total", "Translation requests by outcome.", "outcome")
         self._source_tokens = by_pair("verso_source_tokens_total", "Source tokens of finished requests.")
@@ -144,26 +162,26 @@ class Metrics:
 
     def _create_children(self) -> None:
         for route, method in self._routes:
-            self._request_seconds.labels(route)
+            self._request_seconds(route)
             for status in _STATUSES if method == "POST" else ("200", "500", "503"):
-                self._requests.labels(route, method, status)
-        self._request_seconds.labels(UNMATCHED)
+                self._requests(route, method, status)
+        self._request_seconds(UNMATCHED)
         for method in METHODS:
             for status in ("404", "405", "500"):
-                self._requests.labels(UNMATCHED, method, status)
+                self._requests(UNMATCHED, method, status)
         for reason in REJECTIONS:
-            self._rejections.labels(reason)
+            self._rejections(reason)
         self._create_pair(OTHER_PAIR)
 
     def _create_pair(self, label: str) -> None:
         for outcome in OUTCOMES:
-            self._translations.labels(label, outcome)
+            self._translations(label, outcome)
         for counter in (self._source_tokens, self._target_tokens, self._length_stops):
-            counter.labels(label)
+            counter(label)
         for way in get_args(PlaceholderWay):
-            self._placeholder_segments.labels(label, way)
+            self._placeholder_segments(label, way)
         for reason in get_args(RetryReason):
-            self._retries.labels(label, reason)
+            self._retries(label, reason)
 
 
 def _onnxruntime_version() -> str:

@@ -25,6 +25,8 @@ _GEORGIAN = re.compile("[\u10d0-\u10ff]")
 # Share of a segment's letters in capitals; shorter words in small letters may be units and do not count.
 _MOSTLY = 0.9
 _LONGEST_UNIT = 2
+# With this share of a text in longer small words its capitals cannot be nearly all.
+_ORDINARY = 0.2
 # Letters in capitals that make a segment of one word, or of several; with fewer they may be acronyms: OK, HTTP API.
 _LONG_WORD, _LONG_PHRASE = 6, 8
 _LONGEST_ACRONYM = 5
@@ -60,6 +62,9 @@ class CasePattern:
     own: frozenset[str] = frozenset()
 
 
+_AS_IS = CasePattern()
+
+
 def normalise(
     items: tuple[Item, ...], language: str, count_pieces: CountPieces
 ) -> tuple[tuple[Item, ...], CasePattern]:
@@ -69,14 +74,16 @@ def normalise(
     """
     if len(items) == 1 and isinstance(items[0], str) and items[0][1:] == items[0][1:].lower():
         # Most sentences; nothing below would find anything in them.
-        return items, CasePattern()
+        return items, _AS_IS
+    if all(_is_ordinary(item) for item in items if isinstance(item, str)):
+        return items, _AS_IS
     words = [word for item in items if isinstance(item, str) for word in _WORD.findall(item)]
     if _is_upper(words, count_pieces):
         pattern = CasePattern(CaseKind.UPPER, frozenset(word for word in words if not _has_capitals_only(word)))
     elif _is_headline(words, language):
         pattern = CasePattern(CaseKind.TITLE, frozenset(filter(_is_own, words)))
     else:
-        return items, CasePattern()
+        return items, _AS_IS
 
     def write(word: str, *, begins: bool) -> str:
         if word in pattern.own or not _is_of_letters(word):
@@ -86,7 +93,7 @@ def normalise(
         return word if begins else _from_headline(word, language, count_pieces)
 
     normal = _rewritten(items, write)
-    return (items, CasePattern()) if normal == items else (normal, pattern)
+    return (items, _AS_IS) if normal == items else (normal, pattern)
 
 
 def restore(items: tuple[Item, ...], pattern: CasePattern, language: str) -> tuple[Item, ...]:
@@ -106,6 +113,15 @@ def restore(items: tuple[Item, ...], pattern: CasePattern, language: str) -> tup
         return word if is_small and not begins else _capitalised(word, language)
 
     return _rewritten(items, write)
+
+
+def _is_ordinary(text: str) -> bool:
+    """Says, of most texts, that neither all of them is in capitals nor are they headlines, without finding words.
+
+    Longer words in small letters are a good part of them, and one of those is too long to be small in a headline.
+    """
+    small = [len(word) for word in text.split() if len(word) > _LONGEST_UNIT and word.islower() and word.isalpha()]
+    return max(small, default=0) > _NOTABLE and sum(small) > _ORDINARY * len(text)
 
 
 def _is_upper(words: Sequence[str], count_pieces: CountPieces) -> bool:

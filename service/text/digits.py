@@ -12,6 +12,12 @@ _READINGS: Final = (
     re.compile(rf"\d+(?:[{_SIGNS}]\d+)*"),
     re.compile(rf"\d+(?:[{_SIGNS}]\d+|[ \u00a0\u2009\u202f]\d{{3}}(?!\d))*"),
 )
+_ASCII_DIGIT: Final = re.compile("[0-9]")
+
+
+def has_digits(text: str) -> bool:
+    """Say whether a text has a digit, of any script, raised ones included."""
+    return _ASCII_DIGIT.search(text) is not None or (not text.isascii() and any(map(str.isdigit, text)))
 
 
 def check_digits(source: str, target: str) -> bool:

@@ -93,5 +93,5 @@ ANGLED_NAME: Final = re.compile(rf"<(?!(?:{_HTML_NAMES})>)[A-Za-z][\w-]*>", re.I
 DATE: Final = re.compile(r"\d{1,2}\.\d{1,2}\.(?:\d{2}|\d{4})|\d{4}\.\d{1,2}\.\d{1,2}")
 GROUPED_NUMBER: Final = re.compile(r"\d{1,3}(?:\.\d{3}){2,}")
 CODE_MARKS: Final = re.compile("`+")
-PLAIN: Final = re.compile(r"(?:(?<![a-z])[A-Z]|[a-z \n\r\t,;'\"!?()]|[.:](?![^\s.\"')])|(?<![-_/\\ ])-(?=[A-Za-z]))*")
-"""Matches all of a text in which nothing of the above can be."""
+PLAIN: Final = re.compile(r"(?:(?<![a-z])[A-Z]|[a-z \n\r\t,;'\"!?()]++|[.:](?![^\s.\"')])|(?<![-_/\\ ])-(?=[A-Za-z]))*")
+"""Matches all of a text in which nothing of the above can be, nor a word with a capital behind a small letter."""

@@ -116,4 +116,7 @@ def _find_loop(token_ids: Sequence[int], honest_repeats: int) -> _Loop | None:
 
 def _some_stand_often(items: Sequence[int] | Sequence[str]) -> bool:
     """Says whether anything can be repeated in a row often enough to matter: some item stands so often at all."""
+    # Counting takes longer than seeing that hardly anything stands twice.
+    if len(items) - len(set(items)) < _FEWEST_COPIES - 1:
+        return False
     return max(Counter[int | str](items).values(), default=0) >= _FEWEST_COPIES

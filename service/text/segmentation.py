@@ -17,6 +17,7 @@ from service.text.sentences import sentence_ends
 from service.text.spaces import (
     LINE_OR_COLUMN_BREAKS,
     around_line_breaks,
+    is_one_line,
     is_one_line_break,
     joined_lines,
     trim,
@@ -179,9 +180,10 @@ def _paragraphs(text: str) -> Iterator[Span]:
 def _lines(text: str) -> Iterator[Span]:
     """Give the lines and columns of a text that have a letter, without white space at their edges and list marks."""
     start = 0
+    unbroken = is_one_line(text)
     for block in (*fenced_blocks(text), Span(len(text), len(text))):
         while start < block.start:
-            found = LINE_OR_COLUMN_BREAKS.search(text, start, block.start)
+            found = None if unbroken else LINE_OR_COLUMN_BREAKS.search(text, start, block.start)
             end = found.start() if found else block.start
             line = Span(*trim(text, start, end))
             if is_translatable(text[line.start : line.end]):

@@ -102,7 +102,7 @@ def _end_of_stretch(line: str, start: int) -> int:
 
 
 def _cut(stretch: str, language: str) -> list[str]:
-    guarded = stretch.translate(_ASCII_FOR_SPACE)
+    guarded = stretch if stretch.isascii() else stretch.translate(_ASCII_FOR_SPACE)
     try:
         pieces: list[str] = sentencex.segment(language, guarded)
     except BaseException as error:

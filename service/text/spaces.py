@@ -37,8 +37,13 @@ UNSPACED: Final = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u
 
 _ANY_BREAK: Final = re.compile("\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
 _SPACE_FOR_BREAK: Final = dict.fromkeys(map(ord, "\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"), " ")
-_ODD_WHITE_SPACE: Final = re.compile(f"  |[{WHITE_SPACE.replace(' ', '')}]")
+_ODD_WHITE_SPACE: Final = re.compile(f"[{WHITE_SPACE.replace(' ', '')}]")
 _WHITE_RUNS: Final = re.compile(f"[{WHITE_SPACE}]+")
+
+
+def is_one_line(text: str) -> bool:
+    """Say, of most lines, that no line and no column breaks in them; other lines may still be one."""
+    return text.isprintable() and "   " not in text
 
 
 def trim(text: str, start: int, end: int) -> tuple[int, int]:
@@ -78,7 +83,7 @@ def around_line_breaks(text: str) -> list[str]:
 
 def without_line_breaks(text: str) -> str:
     """Return a text of the same length with a space for each character of a line break."""
-    return text.translate(_SPACE_FOR_BREAK)
+    return text if text.isprintable() else text.translate(_SPACE_FOR_BREAK)
 
 
 def is_one_line_break(text: str) -> bool:
@@ -88,7 +93,8 @@ def is_one_line_break(text: str) -> bool:
 
 def has_odd_white_space(text: str) -> bool:
     """Say whether there is other white space in a text than single spaces."""
-    return _ODD_WHITE_SPACE.search(text) is not None
+    # Of all white space only the space itself is printable.
+    return "  " in text or (not text.isprintable() and _ODD_WHITE_SPACE.search(text) is not None)
 
 
 def with_single_spaces(text: str) -> str:

@@ -118,9 +118,11 @@ class DeclaredCodes:
         open, then the language's usual ones, then the only one there is. Several that are equally far are none.
         """
         spelled = self._spelled.get(folded(written))
-        asked = parse_code(written)
-        if spelled is not None or asked is None:
+        if spelled is not None:
             return spelled
+        asked = parse_code(written)
+        if asked is None:
+            return None
         ranked = [
             (rank, tag.language != asked.language, code, tag)
             for code, tag in self._tags.get(asked.macrolanguage, ())

@@ -81,15 +81,18 @@ class Direction:
 
     def own_target_places(self, token_ids: Sequence[int]) -> list[int]:
         """Returns where in a hypothesis the tokens of its text are: neither end tokens nor the language's."""
-        forced = self._language.forced_first_id
-        start = 1 if forced is not None and tuple(token_ids[:1]) == (forced,) else 0
+        start = self._own_start(token_ids)
         return [place for place in range(start, len(token_ids)) if token_ids[place] != self._eos]
 
     def text_of(self, hypothesis: Hypothesis) -> str:
         """Returns the text of a hypothesis without white space around it; empty where the model said nothing."""
         ids = hypothesis.token_ids
-        own = [ids[place] for place in self.own_target_places(ids)]
+        own = [token_id for token_id in ids[self._own_start(ids) :] if token_id != self._eos]
         return self.package.target_tokenizer.decode(own).strip()
+
+    def _own_start(self, token_ids: Sequence[int]) -> int:
+        forced = self._language.forced_first_id
+        return 1 if forced is not None and token_ids and token_ids[0] == forced else 0
 
 
 def longest_source(manifest: Manifest) -> int:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from service.text.document import Document, Item, Placeholder, Span
 from service.text.markup.html import parse_html
 from service.text.markup.xml import parse_xml
-from service.text.protection import protect
+from service.text.protection import is_plain, protect
 from service.text.segmentation import SegmentationOptions, segment
 from service.text.spaces import UNSPACED
 from service.translation.translation import TranslationRequest
@@ -30,6 +30,8 @@ class Protector:
 
     def __call__(self, text: str) -> tuple[Item, ...]:
         """Returns the items of a text; joined, they are the text."""
+        if text and not self._literals and is_plain(text, self._is_known):
+            return (text,)
         return protect(text, self._is_known, self._named(text))
 
     def _named(self, text: str) -> tuple[Span, ...]:

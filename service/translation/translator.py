@@ -8,10 +8,11 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import TypeVar
 
 from service.errors import InvalidOptionError, UnsupportedPairError
-from service.search.options import DecodingOptions, resolve
+from service.search.options import DecodingOptions, PartialOptions, resolve
 from service.text.document import Document
 from service.text.segmentation import join
 from service.translation.completion import Completion
@@ -73,7 +74,7 @@ class Translator:
             return _unchanged(request, shared)
         model = route.model
         direction = model.direction(route.source, route.target)
-        options = _options(request, model.defaults)
+        options = _options(request.options, request.num_alternatives, model.defaults)
         protector = Protector(model.known_characters, request.protect)
         language = direction.source_language
         documents = tuple(open_document(text, language, request, protector) for text in request.texts)
@@ -108,8 +109,9 @@ async def _run(work: Callable[[], T], inline: bool) -> T:
     return work() if inline else await asyncio.to_thread(work)
 
 
-def _options(request: TranslationRequest, defaults: DecodingOptions) -> DecodingOptions:
-    partial, wanted = request.options, request.num_alternatives + 1
+@lru_cache(maxsize=256)
+def _options(partial: PartialOptions, num_alternatives: int, defaults: DecodingOptions) -> DecodingOptions:
+    wanted = num_alternatives + 1
     if wanted > 1:
         if partial.num_hypotheses not in (None, wanted):
             raise InvalidOptionError(
@@ -155,6 +157,10 @@ def _completed(work: _Work, entries: Sequence[Entry]) -> TranslationResult:
             decode_seconds=watch.decode,
             completion_seconds=watch.completion + time.monotonic() - started,
         ),
-        placeholders=dict(Counter(one.placeholders for one in treatments if one.placeholders is not None)),
-        retries=dict(Counter(reason for one in treatments for reason in one.retried)),
+        placeholders=_counted([one.placeholders for one in treatments if one.placeholders is not None]),
+        retries=_counted([reason for one in treatments for reason in one.retried]),
     )
+
+
+def _counted(values: list[T]) -> dict[T, int]:
+    return dict(Counter(values)) if values else {}

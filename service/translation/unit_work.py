@@ -12,7 +12,7 @@ from service.scheduler.sequence import SequenceResult
 from service.search.hypothesis import Hypothesis, StopReason
 from service.search.options import DecodingOptions
 from service.text.case import CaseKind, normalise, restore
-from service.text.digits import check_digits
+from service.text.digits import check_digits, has_digits
 from service.text.document import Item, Placeholder
 from service.text.number_atoms import protect_digits
 from service.text.spaces import has_odd_white_space, with_single_spaces
@@ -53,7 +53,7 @@ class UnitWork:
             self._items = _plain(self._items)
         self._attempts = attempts_at(self._items, settings.is_known)
         self._attempt = next(self._attempts)
-        self._has_digits = any(map(str.isdigit, _text(self._items)))
+        self._has_digits = has_digits(_text(self._items))
         self._numbers: frozenset[Item] = frozenset()
         self._retried: list[RetryReason] = []
         self._askings: list[Asking] = []

@@ -7,6 +7,7 @@ refused where nothing of it fits the queue; once a part of it was taken, the res
 import asyncio
 import time
 from collections.abc import Callable, Coroutine, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeVar
@@ -102,7 +103,7 @@ class Windows:
     async def _decoded(self, works: Sequence[UnitWork]) -> list[SequenceResult]:
         dispatch = await self._dispatched(works)
         try:
-            results = dispatch.gather(await asyncio.gather(*map(asyncio.wrap_future, dispatch.futures)))
+            results = dispatch.gather(await _all_of(dispatch.futures))
         except BaseException:
             # Whether the caller went away or a share failed: what is left of it is wanted by nobody.
             dispatch.cancel()
@@ -134,6 +135,29 @@ class Windows:
             return work() if inline else await asyncio.to_thread(work)
         finally:
             setattr(self._stopwatch, stage, getattr(self._stopwatch, stage) + time.monotonic() - started)
+
+
+async def _all_of(futures: Sequence[Future[T]]) -> list[T]:
+    """Awaits what other threads work at; the first failure ends it.
+
+    One wake-up of the event loop for all; chaining the futures to some of its own would take several for each.
+    """
+    loop = asyncio.get_running_loop()
+    ended: asyncio.Future[Future[T]] = loop.create_future()
+
+    def look(future: Future[T]) -> None:
+        if not ended.done() and (future.exception() is not None or all(one.done() for one in futures)):
+            ended.set_result(future)
+
+    def wake(future: Future[T]) -> None:
+        # Where the caller has given up, the loop itself may be gone.
+        if not ended.cancelled():
+            loop.call_soon_threadsafe(look, future)
+
+    for future in futures:
+        future.add_done_callback(wake)
+    (await ended).result()
+    return [future.result() for future in futures]
 
 
 async def _together(works: Sequence[Coroutine[None, None, None]]) -> None:

@@ -9,9 +9,19 @@ from hypothesis import strategies as st
 
 from service.text.clusters import starts_cluster
 from service.text.cutting import cut
+from service.text.digits import has_digits
 from service.text.document import Gap, Item, Part, Placeholder, Segment
 from service.text.segmentation import SegmentationOptions, SplitSentences, join, segment
-from service.text.spaces import LINE_BREAKS, WHITE_SPACE, trim
+from service.text.spaces import (
+    LINE_BREAKS,
+    LINE_OR_COLUMN_BREAKS,
+    WHITE_SPACE,
+    has_odd_white_space,
+    is_one_line,
+    trim,
+    with_single_spaces,
+    without_line_breaks,
+)
 
 deterministic = settings(derandomize=True, max_examples=200, deadline=None)
 
@@ -187,3 +197,16 @@ def test_a_text_that_fits_is_not_cut(text: str) -> None:
     stripped = text[start:end]
     expected = [stripped] if any(map(str.isalpha, stripped)) else []
     assert [part.text.rstrip() for part in segments_of(cut(text, lambda _: True))] == expected
+
+
+@deterministic
+@given(TEXTS)
+def test_what_is_seen_at_first_sight_is_so_character_by_character(text: str) -> None:
+    assert has_digits(text) == any(map(str.isdigit, text))
+    assert has_odd_white_space(text) == (with_single_spaces(text) != text)
+    assert without_line_breaks(text) == "".join(" " if LINE_BREAKS.match(char) else char for char in text)
+    assert not (is_one_line(text) and LINE_OR_COLUMN_BREAKS.search(text))
+
+
+def test_the_space_is_all_the_white_space_that_is_printable() -> None:
+    assert [char for char in WHITE_SPACE if char.isprintable()] == [" "]

@@ -1,6 +1,8 @@
 """What a request names is found where a text says exactly that; what a model cannot express is told apart."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from service.text.document import Placeholder
 from service.translation.known_characters import KnownCharacters
@@ -37,6 +39,16 @@ def found(text: str, *literals: str) -> list[str]:
 )
 def test_a_name_is_found_as_a_word_of_its_own(text, literals, expected):
     assert found(text, *literals) == expected
+
+
+@given(
+    st.lists(st.sampled_from(["pH", "kB", "Tom", "mcTom", "a", "B", "iPhone", "-", ".", "'", "?", " ", "@", "ß"])).map(
+        "".join
+    )
+)
+def test_a_text_in_which_nothing_is_found_at_first_sight_has_nothing_to_find(text):
+    # With a name to look for, no text is passed over.
+    assert Protector(everything, ())(text) == Protector(everything, ("no such name",))(text)
 
 
 def test_what_is_found_in_decoded_text_is_written_as_the_document_writes_it():

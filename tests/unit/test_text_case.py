@@ -21,6 +21,30 @@ ITEMS = st.lists(
     min_size=1,
     max_size=6,
 ).map(tuple)
+# Fragments of which some make a text ordinary and others headlines or capitals.
+WRITTEN = st.lists(
+    st.sampled_from(
+        [
+            "Old",
+            "HOUSE",
+            "house",
+            "walking",
+            "a",
+            "with",
+            "SMALL.",
+            "don't",
+            "kB",
+            "STRASSE",
+            "straße",
+            "ΌΛΟΙ",
+            "όλοι",
+            "(NEW)",
+            "x_y",
+        ]
+    )
+    | st.text(max_size=8),
+    max_size=24,
+).map(" ".join)
 LANGUAGES = st.sampled_from(["en", "de", "tr", "el", "nl", "zh", "ka"])
 
 
@@ -195,3 +219,11 @@ def test_a_long_repetitive_text_takes_no_time_to_speak_of(unit):
     text = unit * (200_000 // len(unit))
     written, pattern = normalise((text,), "en", count_pieces)
     assert len("".join(restore(written, pattern, "en"))) >= len(text)
+
+
+@given(WRITTEN, LANGUAGES)
+def test_a_text_that_looks_ordinary_at_first_sight_is_so_word_by_word(text, language):
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("service.text.case._is_ordinary", lambda text: False)
+        word_by_word = normalise((text,), language, count_pieces)
+    assert normalise((text,), language, count_pieces) == word_by_word

@@ -1,11 +1,22 @@
 """The use case around the model: windows, the queue, deadlines, cancelling, details, languages that are the same."""
 
 import asyncio
+import threading
 import time
 
 import pytest
 
-from service.errors import DeadlineExceededError, InvalidOptionError, QueueFullError, UnsupportedPairError
+from service.errors import (
+    DeadlineExceededError,
+    EngineError,
+    InvalidOptionError,
+    QueueFullError,
+    UnsupportedPairError,
+)
+from service.scheduler.pool import Dispatch, Share
+from service.scheduler.sequence import Sequence as DecodeSequence
+from service.scheduler.sequence import Submission
+from service.search.hypothesis import StopReason
 from service.search.options import PartialOptions
 from service.text.document import Document, Gap, Placeholder, Segment, Span
 from service.translation.translation import Details, TranslationRequest
@@ -34,6 +45,46 @@ def test_a_long_document_is_dispatched_in_windows_and_put_together_in_order():
     assert [one.text for one in result.translations] == [SENTENCES, "One more."]
     assert len(model.pool.asked) == 13
     assert max(map(len, model.pool.asked)) == model.segments_in_window
+
+
+def in_shares(model, end):
+    """Makes the pool of a model hand out each sequence in a share of its own; `end` is given their submissions."""
+
+    def dispatch(sequences, deadline):
+        submissions = [Submission([sequence], deadline) for sequence in sequences]
+        threading.Thread(target=end, args=(submissions,)).start()
+        shares = (Share(model.pool, submission, (index,)) for index, submission in enumerate(submissions))
+        return Dispatch(tuple(shares), len(sequences))
+
+    model.pool.dispatch = dispatch
+
+
+def test_the_first_failure_of_a_share_ends_the_request_though_others_go_on():
+    translator, model = word_translator()
+
+    def fail_last(submissions):
+        submissions[-1].fail(submissions[-1].sequences[0], StopReason.ERROR, EngineError("a graph failed"))
+
+    in_shares(model, fail_last)
+    with pytest.raises(EngineError):
+        asyncio.run(asyncio.wait_for(translator.translate(request_of("One thing. Two things.")), 20))
+    assert model.pool.cancelled == 2
+
+
+def test_shares_may_end_in_any_order():
+    translator, model = word_translator()
+    together = model.pool.dispatch
+
+    def end_backwards(submissions):
+        for submission in reversed(submissions):
+            sequence = submission.sequences[0]
+            (future,) = together([DecodeSequence(sequence.source_ids, sequence.task)], None).futures
+            (result,) = future.result()
+            submission.complete(sequence, StopReason.END_TOKEN, result)
+
+    in_shares(model, end_backwards)
+    text = "One thing. Two things. Three things."
+    assert translated(translator, text).translations[0].text == text
 
 
 def test_a_refused_request_is_refused_before_anything_of_it_was_decoded():

@@ -4,6 +4,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
@@ -13,7 +14,7 @@ from service.api.answers import answer_of, details_of
 from service.api.attendance import run_attended
 from service.api.body import read_model
 from service.api.openapi import failures, json_body
-from service.api.schemas import TranslateAnswer, TranslateBody
+from service.api.schemas import DecodingBody, TranslateAnswer, TranslateBody
 from service.api.services import Services, services_of
 from service.observability.metrics import REJECTIONS
 from service.search.options import PartialOptions
@@ -83,7 +84,7 @@ def _request_of(body: TranslateBody, texts: tuple[str, ...], services: Services,
         texts=texts,
         source=body.source,
         target=body.target,
-        options=PartialOptions(**body.decoding.model_dump()),
+        options=_partial(body.decoding),
         num_alternatives=body.alternatives,
         deadline_seconds=remaining,
         format=body.format,
@@ -91,6 +92,11 @@ def _request_of(body: TranslateBody, texts: tuple[str, ...], services: Services,
         protect=tuple(body.protect),
         details=details_of(body),
     )
+
+
+@lru_cache(maxsize=256)
+def _partial(decoding: DecodingBody) -> PartialOptions:
+    return PartialOptions(**decoding.model_dump())
 
 
 def _account_for(result: TranslationResult, account: _Account, services: Services) -> None:
