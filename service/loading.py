@@ -11,12 +11,16 @@ from service.settings import Settings, flag, variable
 from service.translation.registry import Registry, open_registry
 
 
+_IN_PROCESSES = {"auto": None, "on": True, "off": False}
+
+
 def open_models(settings: Settings, sink: StatsSink) -> Registry:
     """Loads and warms up every model package in the calling thread; raises SettingsError or PackageInvalidError."""
     engine = EngineOptions(
         precision=settings.precision,
         num_threads=settings.threads,
         num_decode_threads=settings.decode_threads,
+        in_processes=_IN_PROCESSES[settings.decode_processes],
         provider=settings.provider,
         spin_microseconds=settings.spin_microseconds,
     )

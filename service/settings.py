@@ -69,6 +69,13 @@ class Settings(BaseSettings):
         ge=1,
         le=256,
     )
+    decode_processes: Literal["auto", "on", "off"] = setting(
+        "Models",
+        "auto",
+        "Whether each of a model's decode threads has a process of its own. They then do not wait for each other's "
+        "Python code or that of requests, and one that crashes is started again; each holds the weights once. `auto` "
+        "is `on` unless the copies would take more than 2 GiB.",
+    )
     spin_microseconds: int = setting(
         "Models",
         _ENGINE.spin_microseconds,

@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-# A command line has no other callers to protect, so its own windows are the only bound on what waits.
-_UNBOUNDED = {"max_waiting_sequences": 100_000_000, "max_waiting_tokens": 10_000_000_000}
+# A command line has no other callers to protect, so its own windows are the only bound on what waits. Nor does it answer
+# requests meanwhile, for which decoding has processes of its own, and those take a while to start.
+_FIXED = {"max_waiting_sequences": 100_000_000, "max_waiting_tokens": 10_000_000_000, "decode_processes": "off"}
 _DECODING: dict[str, tuple[Any, str]] = {
     "beam_size": (int, "Hypotheses kept alive; 1 is greedy search."),
     "length_penalty": (float, "Exponent p in score = sum of log-probabilities / length^p."),
@@ -91,7 +92,7 @@ def translate(
     """
     names = files or (STANDARD,)
     found = chosen_format(names, format_name, output)
-    settings = settings_from({name: options[name] for name in ENGINE_SETTINGS} | _UNBOUNDED)
+    settings = settings_from({name: options[name] for name in ENGINE_SETTINGS} | _FIXED)
     from service.cli.document_files import translated_file
     from service.loading import open_models
     from service.scheduler.stats import NullSink

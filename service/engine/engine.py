@@ -21,15 +21,16 @@ from service.engine.arrays import (
     StepOutputs,
 )
 from service.engine.binding import Binding
+from service.engine.encoded import EncoderRun, Memory
 from service.engine.kv_cache import CacheLayout, KVCache
 from service.engine.layout import lay_out
-from service.engine.memory import EncoderRun, Memory, MemoryPool
+from service.engine.memory import MemoryPool
 from service.engine.options import EngineOptions
 from service.engine.outputs import OutputBuffers
 from service.engine.packing import PackedSources, like_lengths, pack
 from service.engine.prefix import Prefix
 from service.engine.sessions import open_session
-from service.engine.threads import decode_threads, threads_of_run, usable_cpus
+from service.engine.threads import threads_of_run, usable_cpus
 from service.errors import EngineError
 from service.package.package import ModelPackage
 
@@ -51,9 +52,7 @@ class Engine:
         self._num_banned = len(manifest.banned_ids)
         self._alignment_layer, self._alignment_heads = manifest.alignment_layer, manifest.alignment_heads
         self._max_rows = max_rows
-        cpus = usable_cpus()
-        self.num_threads = threads_of_run(options.num_threads, self._dimensions.model_width, cpus)
-        self.num_decode_threads = decode_threads(options.num_decode_threads, self.num_threads, cpus)
+        self.num_threads = threads_of_run(options.num_threads, self._dimensions.model_width, usable_cpus())
         self._encoder = open_session(package.graph("encoder", self.precision), options, self.num_threads)
         self._session = open_session(package.graph("decoder", self.precision), options, self.num_threads)
         self.provider = self._session.get_providers()[0]

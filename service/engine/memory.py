@@ -1,17 +1,17 @@
-"""Cross-attention keys and values of sources: as the encoder made them, and those of all that rows ask, one copy each.
+"""Cross-attention keys and values of all sources in the running batch, one copy per source.
 
-In the pool sources are dense and share one padded length, that of the longest. The buffer is laid out again when a
-longer source joins or when the longest has become much shorter.
+Sources are dense and share one padded length, that of the longest. The buffer is laid out again when a longer source
+joins or when the longest has become much shorter.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 import onnxruntime as ort
 
 from service.engine.arrays import IntArray, KeptArray, KeptType
+from service.engine.encoded import EncoderRun
 from service.engine.gaps import close_gaps
 from service.engine.prefix import Prefix
 
@@ -28,22 +28,6 @@ _FIRST_CAPACITY = 8
 def whole_vectors(length: int) -> int:
     """Returns the padded length of a source of `length` tokens."""
     return -(-length // _VECTOR) * _VECTOR
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class EncoderRun:
-    """What one run of the encoder gave: 2 x layers tensors (n, H, L, D), and real lengths (n,) int32."""
-
-    tensors: tuple[KeptArray, ...]
-    lengths: npt.NDArray[np.int32]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Memory:
-    """Keys and values of one source that no row asks yet: one entry of the run that made them."""
-
-    run: EncoderRun
-    index: int
 
 
 class MemoryPool:

@@ -61,6 +61,10 @@ class StepMetrics:
         self.stage("encode", encode_seconds)
         self.stage("decode", decode_seconds)
 
+    def restarted(self) -> None:
+        """Counts a decode process that ended by itself and was started again."""
+        self._restarts.inc()
+
     def stage(self, stage: str, seconds: float) -> None:
         """Adds a duration to one of STAGES."""
         self._stages[stage].observe(seconds)
@@ -76,6 +80,9 @@ class StepMetrics:
 
     def _define_decoder(self, registry: CollectorRegistry) -> None:
         self._steps = Counter("verso_decode_steps_total", "Decoder steps.", registry=registry)
+        self._restarts = Counter(
+            "verso_decode_restarts_total", "Decode processes that ended by themselves.", registry=registry
+        )
         self._step_rows = Histogram(
             "verso_step_rows", "Rows in one decoder step.", buckets=_SIZE_BUCKETS, registry=registry
         )

@@ -1,10 +1,11 @@
-"""The decode thread's only way in: submissions and cancellations from other threads.
+"""A decode loop's only way in: submissions and cancellations from other threads.
 
 Also the only place that counts what waits, so that a full queue is refused where the caller can be told.
 """
 
 import queue
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum, auto
 
@@ -31,12 +32,15 @@ class Message:
     submission: Submission | None = None
 
 
-class Inbox:
-    """Messages in the order they were sent."""
+class Gate:
+    """Counts what was submitted and has not ended, and refuses what is too much; `post` brings messages to the loop.
 
-    def __init__(self, limits: SchedulerOptions) -> None:
+    post: called from any thread; what it raises for a submission, the submitter gets, and nothing was taken.
+    """
+
+    def __init__(self, limits: SchedulerOptions, post: Callable[[Message], None]) -> None:
         self._limits = limits
-        self._messages: queue.SimpleQueue[Message] = queue.SimpleQueue()
+        self._post = post
         self._lock = threading.Lock()
         self._closed = False
         self.waiting_sequences = 0
@@ -60,20 +64,21 @@ class Inbox:
             too_long = self.waiting_tokens + tokens > self._limits.max_waiting_tokens
             if self.waiting_sequences and (too_many or too_long):
                 raise QueueFullError("too much is waiting for this model", self._retry_seconds())
+            # Whoever reads it cannot count it off before it is counted here, for want of the lock.
+            self._post(Message(Action.SUBMIT, submission))
             self.waiting_sequences += count
             self.waiting_tokens += tokens
             self.open_tokens += tokens
-            self._messages.put(Message(Action.SUBMIT, submission))
 
     def cancel(self, submission: Submission) -> None:
         """Asks for a submission's end; one that has ended already is left alone."""
-        self._messages.put(Message(Action.CANCEL, submission))
+        self._post(Message(Action.CANCEL, submission))
 
     def close(self) -> None:
         """Takes no more submissions."""
         with self._lock:
             self._closed = True
-        self._messages.put(Message(Action.WAKE))
+        self._post(Message(Action.WAKE))
 
     def joined_queue(self, sequences: int, tokens: int) -> None:
         """Says that sequences wait after all; called by the decode thread."""
@@ -90,10 +95,28 @@ class Inbox:
         with self._lock:
             self.open_tokens -= tokens
 
+    def empty(self) -> None:
+        """Says that nothing waits and nothing is open any more."""
+        with self._lock:
+            self.waiting_sequences = self.waiting_tokens = self.open_tokens = 0
+
     @property
     def closed(self) -> bool:
         """Whether submissions are refused."""
         return self._closed
+
+    def _retry_seconds(self) -> float:
+        if self.drain_rate <= 0:
+            return 1.0
+        return min(_MAX_RETRY_SECONDS, max(1.0, self.waiting_sequences / self.drain_rate))
+
+
+class Inbox(Gate):
+    """Messages in the order they were sent, for a loop in the same process."""
+
+    def __init__(self, limits: SchedulerOptions) -> None:
+        self._messages: queue.SimpleQueue[Message] = queue.SimpleQueue()
+        super().__init__(limits, self._messages.put)
 
     def drain(self, wait_seconds: float | None) -> list[Message]:
         """Returns all messages, waiting for the first: not at all (0), so long, or without limit (None)."""
@@ -104,8 +127,3 @@ class Inbox:
                 messages.append(self._messages.get_nowait())
         except queue.Empty:
             return messages
-
-    def _retry_seconds(self) -> float:
-        if self.drain_rate <= 0:
-            return 1.0
-        return min(_MAX_RETRY_SECONDS, max(1.0, self.waiting_sequences / self.drain_rate))

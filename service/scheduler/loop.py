@@ -1,10 +1,9 @@
-"""The decode loop of one model: drain the inbox, admit, step, hand out results; and the thread that runs it.
+"""The decode loop of one model: drain the inbox, admit, step, hand out results.
 
 Everything about rows and caches belongs to this thread alone.
 """
 
 import logging
-import threading
 import time
 from collections.abc import Callable, Iterable
 
@@ -13,7 +12,6 @@ from service.errors import (
     DeadlineExceededError,
     EngineError,
     RequestCancelledError,
-    ShuttingDownError,
     VersoError,
 )
 from service.scheduler.batch import Ended, RunningBatch
@@ -43,8 +41,9 @@ class DecodeLoop:
         limits: SchedulerOptions,
         sink: StatsSink,
         clock: Callable[[], float] = time.monotonic,
+        inbox: Inbox | None = None,
     ) -> None:
-        self.inbox = Inbox(limits)
+        self.inbox = inbox or Inbox(limits)
         self.healthy = True
         self._batch = RunningBatch(engine, rules)
         self._waiting = WaitingQueue()
@@ -222,38 +221,3 @@ class DecodeLoop:
             rate, old = self._rate_count / elapsed, self.inbox.drain_rate
             self.inbox.drain_rate = rate if old == 0 else _RATE_WEIGHT * rate + (1 - _RATE_WEIGHT) * old
             self._rate_since, self._rate_count = self._clock(), 0
-
-
-class DecodeThread:
-    """Runs a DecodeLoop until it is closed."""
-
-    def __init__(self, loop: DecodeLoop, name: str) -> None:
-        self._loop = loop
-        self._give_up_at: float | None = None
-        self._thread = threading.Thread(target=self._run, name=f"decode-{name}", daemon=True)
-        self._thread.start()
-
-    def close(self, drain_seconds: float) -> None:
-        """Takes no more work, finishes what there is within `drain_seconds`, fails the rest, and ends the thread."""
-        self._give_up_at = time.monotonic() + drain_seconds
-        self._loop.inbox.close()
-        self._thread.join()
-
-    @property
-    def alive(self) -> bool:
-        """Whether the thread runs."""
-        return self._thread.is_alive()
-
-    def _run(self) -> None:
-        # Open tokens count what was submitted from that moment on; a message not read yet is not idleness.
-        while not (self._loop.inbox.closed and self._loop.inbox.open_tokens == 0):
-            if self._give_up_at is not None and time.monotonic() >= self._give_up_at:
-                break
-            try:
-                self._loop.iterate(wait_seconds=None)
-            except Exception:
-                # A fault of ours must not leave callers waiting for ever, nor end the service.
-                _log.exception("the decode loop failed")
-                self._loop.healthy = False
-                self._loop.abandon_all(EngineError("the decode loop failed"))
-        self._loop.abandon_all(ShuttingDownError("the service is shutting down"))

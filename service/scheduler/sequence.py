@@ -11,7 +11,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 
 from service.engine.arrays import IntArray
-from service.engine.memory import Memory
+from service.engine.encoded import Memory
 from service.errors import VersoError
 from service.search.group import SearchTask
 from service.search.hypothesis import Hypothesis, StopReason
@@ -98,6 +98,10 @@ class Submission:
         if self.failure is None:
             self.failure = error
             _settle(self.future, error)
+
+    def settle(self, outcome: "tuple[SequenceResult, ...] | VersoError") -> None:
+        """Ends it as a whole with what another process made of it."""
+        _settle(self.future, outcome)
 
     def _end(self, sequence: Sequence, reason: StopReason) -> None:
         if sequence.reason is not None:

@@ -40,6 +40,8 @@ class StatsSink(Protocol):
 
     def finished(self, reason: str, queue_seconds: float, encode_seconds: float, decode_seconds: float) -> None: ...
 
+    def restarted(self) -> None: ...
+
 
 class NullSink:
     """Takes everything and keeps nothing."""
@@ -55,3 +57,6 @@ class NullSink:
 
     def finished(self, reason: str, queue_seconds: float, encode_seconds: float, decode_seconds: float) -> None:
         """Ignores the numbers."""
+
+    def restarted(self) -> None:
+        """Ignores it."""

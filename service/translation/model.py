@@ -1,13 +1,12 @@
-"""A loaded model: its package, its engine and decode threads, and the proof that it can translate."""
+"""A loaded model: its package, what decodes with it, and the proof that it can translate."""
 
 from pathlib import Path
 
-from service.engine.engine import Engine
 from service.engine.options import EngineOptions
 from service.package.package import ModelPackage
-from service.scheduler.loop import DecodeLoop
 from service.scheduler.options import SchedulerOptions
 from service.scheduler.pool import DecodePool
+from service.scheduler.starting import start_decoders
 from service.scheduler.stats import StatsSink
 from service.search.options import DecodingOptions, guarded
 from service.search.rules import DecodingRules
@@ -28,10 +27,7 @@ class LoadedModel:
         """Opens a package; raises PackageInvalidError or EngineError."""
         self.package = ModelPackage.open(folder)
         manifest = self.package.manifest
-        engine = Engine(self.package, engine_options, limits.max_rows)
         self.name, self.revision = manifest.name, manifest.origin.weights_sha256[:12]
-        self.precision, self.provider = engine.precision, engine.provider
-        self.num_threads, self.num_decode_threads = engine.num_threads, engine.num_decode_threads
         self.pairs = manifest.languages.pairs
         self.sources = DeclaredCodes(manifest.languages.sources)
         self.targets = DeclaredCodes(manifest.languages.targets)
@@ -42,10 +38,12 @@ class LoadedModel:
             forced_eos_id=manifest.generation.forced_eos_id,
             renormalize=manifest.generation.renormalize,
         )
-        engines = [engine, *(engine.twin() for _ in range(1, engine.num_decode_threads))]
-        own = limits.divided(len(engines))
-        self.pool = DecodePool([DecodeLoop(one, rules, own, sink) for one in engines], self.name)
-        # Several windows of a document fit the queue of each thread, so that none has to wait for an empty one.
+        decoders = start_decoders(self.package, engine_options, limits, rules, sink)
+        self.precision, self.provider = decoders.precision, decoders.provider
+        self.num_threads, self.num_decode_threads = decoders.num_threads, len(decoders.workers)
+        self.pool = DecodePool(decoders.workers)
+        # Several windows of a document fit the queue of each loop, so that none has to wait for an empty one.
+        own = limits.divided(len(decoders.workers))
         self.segments_in_window = max(
             1, min(SEGMENTS_IN_WINDOW, own.max_waiting_sequences // 4, own.max_waiting_tokens // (4 * LONGEST_SEGMENT))
         )
@@ -55,7 +53,7 @@ class LoadedModel:
 
     @property
     def ready(self) -> bool:
-        """Whether a translation has worked, the decode threads live, and their last steps did not fail."""
+        """Whether a translation has worked, all that decodes lives, and its last steps did not fail."""
         return self._is_warm and self.pool.healthy
 
     def direction(self, source: str, target: str) -> Direction:
@@ -77,7 +75,7 @@ class LoadedModel:
         self._is_warm = True
 
     def close(self, drain_seconds: float) -> None:
-        """Finishes within `drain_seconds` what is in hand, and ends the decode threads."""
+        """Finishes within `drain_seconds` what is in hand, and ends what decodes."""
         self._is_warm = False
         self.pool.close(drain_seconds)
 

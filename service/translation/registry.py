@@ -76,12 +76,12 @@ class Registry:
 
     def load_gauges(self) -> QueueGauges:
         """Counts what waits and runs; the numbers of different threads need not be of one instant."""
-        loops = [loop for model in self._models for loop in model.pool.loops]
+        workers = [worker for model in self._models for worker in model.pool.workers]
         return QueueGauges(
-            waiting_sequences=sum(loop.inbox.waiting_sequences for loop in loops),
-            waiting_tokens=sum(loop.inbox.waiting_tokens for loop in loops),
-            running_sequences=sum(loop.num_running for loop in loops),
-            running_rows=sum(loop.num_rows for loop in loops),
+            waiting_sequences=sum(worker.gate.waiting_sequences for worker in workers),
+            waiting_tokens=sum(worker.gate.waiting_tokens for worker in workers),
+            running_sequences=sum(worker.num_running for worker in workers),
+            running_rows=sum(worker.num_rows for worker in workers),
         )
 
     def route(self, source: str, target: str) -> Route:

@@ -14,6 +14,7 @@ from service.scheduler.options import SchedulerOptions
 from service.scheduler.pool import DecodePool
 from service.scheduler.sequence import Sequence
 from service.scheduler.stats import NullSink
+from service.scheduler.thread import DecodeThread
 from service.search.group import SearchTask
 from service.search.options import DecodingOptions
 from service.search.rules import DecodingRules
@@ -40,7 +41,7 @@ def make_pool():
 
     def make(engines, limits=None):
         limits = limits or SchedulerOptions(max_kept_tokens=0)
-        pool = DecodePool([DecodeLoop(one, RULES, limits, NullSink()) for one in engines], "scripted")
+        pool = DecodePool([DecodeThread(DecodeLoop(one, RULES, limits, NullSink()), "scripted") for one in engines])
         pools.append(pool)
         return pool
 
@@ -71,19 +72,19 @@ def test_work_is_shared_out_by_tokens(make_pool):
 def test_no_tokens_stay_open_after_the_end(make_pool):
     pool = make_pool([ScriptedEngine(), ScriptedEngine()])
     tokens_of(pool.dispatch(sequences(12), None))
-    assert [loop.inbox.open_tokens for loop in pool.loops] == [0, 0]
-    assert [loop.inbox.waiting_tokens for loop in pool.loops] == [0, 0]
+    assert [worker.gate.open_tokens for worker in pool.workers] == [0, 0]
+    assert [worker.gate.waiting_tokens for worker in pool.workers] == [0, 0]
 
 
 def test_what_one_thread_refuses_no_other_decodes(make_pool):
     limits = SchedulerOptions(max_rows=2, max_waiting_sequences=3, max_kept_tokens=0)
     pool = make_pool([ScriptedEngine(), ScriptedEngine()], limits)
-    pool.loops[1].inbox.waiting_sequences = 3
+    pool.workers[1].gate.waiting_sequences = 3
     with pytest.raises(QueueFullError):
         pool.dispatch(sequences(2), None)
-    pool.loops[1].inbox.waiting_sequences = 0
+    pool.workers[1].gate.waiting_sequences = 0
     tokens_of(pool.dispatch(sequences(2), None))
-    assert pool.loops[0].inbox.open_tokens == 0
+    assert pool.workers[0].gate.open_tokens == 0
 
 
 def test_a_failed_share_fails_the_dispatch(make_pool):
@@ -155,7 +156,7 @@ def test_work_taken_during_the_last_step_before_a_close_is_finished_or_told(make
     second = pool.dispatch(sequences(3)[2:], None)
     closing = threading.Thread(target=pool.close, args=(drain_seconds,))
     closing.start()
-    while not pool.loops[0].inbox.closed:
+    while not pool.workers[0].gate.closed:
         time.sleep(0.001)
     engine.let_go.set()
     closing.join(SECONDS)

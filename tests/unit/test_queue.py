@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from service.engine.memory import EncoderRun, Memory
+from service.engine.encoded import EncoderRun, Memory
 from service.errors import QueueFullError, ShuttingDownError
 from service.scheduler.inbox import Inbox
 from service.scheduler.options import SchedulerOptions
