@@ -10,7 +10,6 @@ from service.scheduler.stats import StatsSink
 from service.settings import Settings, flag, variable
 from service.translation.registry import Registry, open_registry
 
-
 _IN_PROCESSES = {"auto": None, "on": True, "off": False}
 
 

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-# A command line has no other callers to protect, so its own windows are the only bound on what waits. Nor does it answer
-# requests meanwhile, for which decoding has processes of its own, and those take a while to start.
+# A command line has no other callers to protect, so its own windows are the only bound on what waits. It answers no
+# requests meanwhile either, which is what processes for decoding are good for.
 _FIXED = {"max_waiting_sequences": 100_000_000, "max_waiting_tokens": 10_000_000_000, "decode_processes": "off"}
 _DECODING: dict[str, tuple[Any, str]] = {
     "beam_size": (int, "Hypotheses kept alive; 1 is greedy search."),

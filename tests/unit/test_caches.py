@@ -5,10 +5,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from onnx import TensorProto
 
+from service.engine.encoded import EncoderRun
 from service.engine.gaps import close_gaps
 from service.engine.kv_cache import CacheLayout, KVCache
 from service.engine.layout import grid_of, lay_out
-from service.engine.encoded import EncoderRun
 from service.engine.memory import MemoryPool, whole_vectors
 from service.engine.packing import like_lengths, pack
 from service.scheduler.rows import assign_rows
