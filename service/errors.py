@@ -6,7 +6,7 @@ are decided in `api/problems.py` only.
 
     VersoError
     ├── CallerError      the caller can fix it: options, languages, sizes
-    ├── MomentError      the moment is wrong: queue full, deadline, cancelled, not ready, shutting down
+    ├── MomentError      the moment is wrong: queue full, deadline, cancelled, not ready, decoding lost, shutting down
     ├── OperatorError    whoever runs the service can fix it: package, settings, engine
     └── InvalidDocumentError   a file given to the command line; never an answer over HTTP
 """
@@ -121,6 +121,12 @@ class ShuttingDownError(MomentError):
     """The service is stopping and takes no new work."""
 
     code = "shutting_down"
+
+
+class DecodingLostError(MomentError):
+    """What was decoding the request has ended by itself, or is not back yet; it is being started again."""
+
+    code = "decoding_lost"
 
 
 class OperatorError(VersoError):

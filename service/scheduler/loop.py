@@ -41,9 +41,8 @@ class DecodeLoop:
         limits: SchedulerOptions,
         sink: StatsSink,
         clock: Callable[[], float] = time.monotonic,
-        inbox: Inbox | None = None,
     ) -> None:
-        self.inbox = inbox or Inbox(limits)
+        self.inbox = Inbox(limits)
         self.healthy = True
         self._batch = RunningBatch(engine, rules)
         self._waiting = WaitingQueue()

@@ -62,7 +62,7 @@ class DecodePool:
     def dispatch(self, sequences: Items[Sequence], deadline: float | None) -> Dispatch:
         """Hands sequences to the workers; `deadline` is of time.monotonic.
 
-        Raises QueueFullError, ShuttingDownError or EngineError, and then nothing of them is decoded.
+        Raises QueueFullError, ShuttingDownError or DecodingLostError, and then nothing of them is decoded.
         """
         shares = []
         for worker, indices in self._split(sequences):
@@ -86,15 +86,17 @@ class DecodePool:
             worker.join()
 
     def _split(self, sequences: Items[Sequence]) -> list[tuple[DecodeWorker, list[int]]]:
-        """Gives each sequence to the worker with the fewest tokens open, itself counted; equals go to the first.
+        """Gives each sequence to the worker with the fewest tokens open among those that are up, itself counted; equals go to the first.
 
         The longest go first: sequences of like length then run together, which are encoded in fewer runs and padded
         less, and no long one is left to run alone at the end.
         """
-        tokens = [worker.gate.open_tokens for worker in self.workers]
-        shares: list[list[int]] = [[] for _ in self.workers]
+        # If none is up, the first one says so.
+        workers = [worker for worker in self.workers if worker.is_up] or self.workers[:1]
+        tokens = [worker.gate.open_tokens for worker in workers]
+        shares: list[list[int]] = [[] for _ in workers]
         for index in sorted(range(len(sequences)), key=lambda index: -sequences[index].num_tokens):
             chosen = tokens.index(min(tokens))
             shares[chosen].append(index)
             tokens[chosen] += sequences[index].num_tokens
-        return [(worker, share) for worker, share in zip(self.workers, shares, strict=True) if share]
+        return [(worker, share) for worker, share in zip(workers, shares, strict=True) if share]

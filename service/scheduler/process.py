@@ -14,7 +14,7 @@ import threading
 import time
 from multiprocessing.connection import Connection
 
-from service.errors import EngineError, ShuttingDownError, VersoError
+from service.errors import DecodingLostError, EngineError, ShuttingDownError, VersoError
 from service.scheduler.inbox import Action, Gate, Message
 from service.scheduler.sequence import Submission
 from service.scheduler.stats import StatsSink
@@ -54,6 +54,11 @@ class DecodeProcess:
     def pid(self) -> int:
         """The process."""
         return self._process.pid
+
+    @property
+    def is_up(self) -> bool:
+        """Whether the process lives and has opened its model."""
+        return self._is_up
 
     @property
     def healthy(self) -> bool:
@@ -132,7 +137,7 @@ class DecodeProcess:
                 self._end_all(ShuttingDownError("the service is shutting down"))
                 return
             _log.error("a decode process ended by itself, with status %d", status)
-            self._end_all(EngineError("a decode process ended by itself"))
+            self._end_all(DecodingLostError("what was decoding this has ended; it is being started again"))
             self._sink.restarted()
             if not self._start_again():
                 return
@@ -186,7 +191,7 @@ class DecodeProcess:
                     self._send(Cancel(number))
                 return
             if not self._is_up:
-                raise EngineError("a decode process is being started again")
+                raise DecodingLostError("what decodes for this model is being started again")
             number = self._next_number
             self._next_number += 1
             self._open[number], self._numbers[submission] = submission, number

@@ -26,6 +26,11 @@ class DecodeThread:
         return self._loop.inbox
 
     @property
+    def is_up(self) -> bool:
+        """Whether the thread runs."""
+        return self._thread.is_alive()
+
+    @property
     def healthy(self) -> bool:
         """Whether the thread runs and its last step did not fail."""
         return self._thread.is_alive() and self._loop.healthy

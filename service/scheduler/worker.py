@@ -14,6 +14,11 @@ class DecodeWorker(Protocol):
         ...
 
     @property
+    def is_up(self) -> bool:
+        """Whether it takes work."""
+        ...
+
+    @property
     def healthy(self) -> bool:
         """Whether it works, and its last step did not fail."""
         ...

@@ -155,6 +155,7 @@ FAILURES = {
     "size": (errors.TooLargeError("too large"), 413, "too_large"),
     "queue": (errors.QueueFullError("full", 2.2), 429, "queue_full"),
     "not ready": (errors.NotReadyError("loading"), 503, "not_ready"),
+    "decoding lost": (errors.DecodingLostError("lost"), 503, "decoding_lost"),
     "stopping": (errors.ShuttingDownError("stopping"), 503, "shutting_down"),
     "deadline": (errors.DeadlineExceededError("too late"), 504, "deadline_exceeded"),
     "engine": (errors.EngineError("graph canary7f3a failed", ["canary7f3a"]), 500, "engine_failed"),
