@@ -20,18 +20,19 @@ _PATIENCE_SECONDS = 120.0
 
 @dataclass(frozen=True, slots=True)
 class ClosedLoad:
-    """So many clients for so long, or until all requests are answered.
+    """So many clients until all requests are answered, or for so long.
 
     requests: whole HTTP requests, each sent once at most, in turn. What is under way at the end is waited for, so that
-    the server is idle afterwards, and counted only with `counts_late`.
+    the server is idle afterwards. The first `num_warm_up` answers are not counted; after `num_counted` further ones,
+    if it is given, the load ends and counts no more, so that no client is ever idle while answers are counted.
     """
 
     port: int
     requests: Sequence[bytes]
     clients: int
     seconds: float
-    warm_up_seconds: float = 0.0
-    counts_late: bool = False
+    num_warm_up: int = 0
+    num_counted: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +51,7 @@ class LoadResult:
     """What came back.
 
     latencies: seconds of each request answered with 200. seconds: over which they were counted. failures: other
-    answers. processor_seconds: of the generator itself. answers: bodies, where they were asked for.
+    answers. processor_seconds: of the generator itself in that time. answers: bodies, where they were asked for.
     """
 
     latencies: tuple[float, ...]
@@ -73,7 +74,7 @@ class LoadGenerator:
     """Makes load, one at a time; every method raises LoadError when the server closes a connection or is silent."""
 
     def closed(self, load: ClosedLoad) -> LoadResult:
-        """Runs a closed loop until its time is up or its requests are used up."""
+        """Runs a closed loop until it has what it counts, its time is up or its requests are used up."""
         return asyncio.run(_closed(load))
 
     def together(self, loads: Sequence[ClosedLoad]) -> list[LoadResult]:
@@ -139,7 +140,7 @@ class _Connection(asyncio.Protocol):
 
 
 class _Clients:
-    """Connections to one server, and a count of what comes back between `since` and `until`.
+    """Connections to one server, and a count of what comes back from when counting starts until it stops.
 
     answered: what to do with a connection whose answer has come, given the body.
     """
@@ -148,12 +149,19 @@ class _Clients:
         self._port = port
         self._answered = answered
         self._connections: list[_Connection] = []
+        self._ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._latencies: list[float] = []
         self._failures = 0
-        self._processor = time.process_time()
-        self._ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self.since = time.perf_counter()
-        self.until = float("inf")
+        self.start_counting()
+
+    def start_counting(self) -> None:
+        """Counts from now on."""
+        self.since, self._processor = time.perf_counter(), time.process_time()
+        self._counted: tuple[float, float] | None = None
+
+    def stop_counting(self) -> None:
+        """Counts no more; the result is of the time from the last start until now."""
+        self._counted = self._spent()
 
     async def connect(self) -> _Connection:
         _, connection = await asyncio.get_running_loop().create_connection(
@@ -163,10 +171,9 @@ class _Clients:
         return connection
 
     def count(self, connection: _Connection, status: int, body: bytes) -> None:
-        now = time.perf_counter()
-        if self.since <= now < self.until:
+        if self._counted is None:
             if status == 200:
-                self._latencies.append(now - connection.started)
+                self._latencies.append(time.perf_counter() - connection.started)
             else:
                 self._failures += 1
         self._answered(connection, body)
@@ -188,14 +195,16 @@ class _Clients:
         finally:
             for connection in self._connections:
                 connection.close()
-        elapsed = min(time.perf_counter(), self.until) - self.since
-        used = time.process_time() - self._processor
-        return LoadResult(tuple(self._latencies), elapsed, self._failures, used, tuple(answers))
+        seconds, processor_seconds = self._counted or self._spent()
+        return LoadResult(tuple(self._latencies), seconds, self._failures, processor_seconds, tuple(answers))
+
+    def _spent(self) -> tuple[float, float]:
+        return time.perf_counter() - self.since, time.process_time() - self._processor
 
 
 async def _closed(load: ClosedLoad) -> LoadResult:
     waiting = deque(load.requests)
-    under_way = 0
+    under_way = num_answered = 0
 
     def go_on(connection: _Connection) -> None:
         nonlocal under_way
@@ -206,19 +215,25 @@ async def _closed(load: ClosedLoad) -> LoadResult:
             clients.end()
 
     def answered(connection: _Connection, body: bytes) -> None:
-        nonlocal under_way
+        nonlocal under_way, num_answered
         under_way -= 1
+        num_answered += 1
+        if num_answered == load.num_warm_up:
+            clients.start_counting()
+        elif load.num_counted is not None and num_answered == load.num_warm_up + load.num_counted:
+            clients.stop_counting()
+            waiting.clear()
         go_on(connection)
 
     clients = _Clients(load.port, answered)
     connections = [await clients.connect() for _ in range(load.clients)]
-    clients.since = time.perf_counter() + load.warm_up_seconds
+    clients.start_counting()
     last_start = clients.since + load.seconds
-    if not load.counts_late:
-        clients.until = last_start
+    if load.num_warm_up:
+        clients.stop_counting()
     for connection in connections:
         go_on(connection)
-    return await clients.result(load.warm_up_seconds + load.seconds)
+    return await clients.result(load.seconds)
 
 
 async def _together(loads: Sequence[ClosedLoad]) -> list[LoadResult]:

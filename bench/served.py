@@ -5,13 +5,14 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from bench.load import LoadGenerator, LoadResult
+from bench.load import ClosedLoad, LoadGenerator, LoadResult
 from bench.rivals.ctranslate import Layout
 from bench.rivals.http import Dialect, encoded, plain_dialect, verso_dialect
 from bench.rivals.rival import Task
 from bench.run import ROOT, Run
 from bench.servers import Server, free_port, plain_command, serving, verso_command
 from bench.systems import CTRANSLATE, start_systems
+from bench.texts import varied
 from bench.tuning import use_best_layout
 from bench.worker import Worker
 from bench.workloads.bundled import source_ids
@@ -19,6 +20,10 @@ from service.package.package import ModelPackage
 
 PLAIN = "FastAPI + CTranslate2"
 VERSO_SERVER = "Verso"
+
+_TRIAL_SECONDS = 1.0
+# More than any server here answers in a second; requests are made beforehand.
+_MAX_RATE = 3_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,16 +44,70 @@ class Served:
 
     def measure(self, method: str, *arguments: Any) -> Any:
         """Has the generator make load while the server runs."""
-        self.server.resume()
+        self.server.group.resume()
         try:
             return self.generator.call(method, *arguments)
         finally:
-            self.server.pause()
+            self.server.group.pause()
 
     def sequence(self, requests: Sequence[bytes]) -> LoadResult:
         """Sends requests one after the other."""
         result: LoadResult = self.measure("sequence", self.server.port, requests)
         return result
+
+    def closed(self, load: ClosedLoad) -> LoadResult:
+        """Runs a closed loop in which every request must be answered."""
+        result: LoadResult = self.measure("closed", load)
+        refuse_failures(result)
+        return result
+
+    def trial(self, texts: Sequence[str], clients: int) -> float:
+        """Requests per second over a short time: enough to choose by, not to report."""
+        requests = [self.request(text) for text in varied(texts, 0, _MAX_RATE)]
+        return self.closed(ClosedLoad(self.server.port, requests, clients, _TRIAL_SECONDS)).rate
+
+
+@dataclass(slots=True)
+class Servers:
+    """The servers of one run, with the plain one's layouts for one client and for many, and how many texts were used.
+
+    A text that `varied` gives from num_texts on has not been sent to anybody.
+    """
+
+    verso: Served
+    plain_for_one: Served
+    plain_for_many: Served
+    layouts: tuple[Layout, Layout]
+    num_texts: int = _MAX_RATE
+
+    def by_name(self, clients: int) -> dict[str, Served]:
+        """Gives the two servers to compare."""
+        return {VERSO_SERVER: self.verso, PLAIN: self.plain_for_one if clients == 1 else self.plain_for_many}
+
+
+def refuse_failures(result: LoadResult) -> None:
+    """Raises AssertionError unless requests were answered, and all of them as they should."""
+    if result.failures or not result.latencies:
+        raise AssertionError(f"{result.failures} requests failed, {len(result.latencies)} were answered")
+
+
+@contextlib.contextmanager
+def both_servers(run: Run) -> Iterator[Servers]:
+    """Starts Verso and the plain server, the latter in the layouts it is fastest with."""
+    texts = run.heldout.sources
+    with contextlib.ExitStack() as stack:
+        generator = stack.enter_context(load_generator())
+        verso = stack.enter_context(verso_server(run, generator))
+        plain = {layout: stack.enter_context(plain_server(run, generator, layout)) for layout in plain_layouts(run)}
+        for served in (verso, *plain.values()):
+            # First requests are slow everywhere.
+            served.trial(texts, 4)
+
+        def best(clients: int) -> tuple[Layout, Served]:
+            return fastest_server(plain, lambda served: served.trial(texts, clients))
+
+        (layout_for_one, for_one), (layout_for_many, for_many) = best(1), best(16)
+        yield Servers(verso, for_one, for_many, (layout_for_one, layout_for_many))
 
 
 @contextlib.contextmanager
@@ -67,7 +126,7 @@ def verso_server(run: Run, generator: Worker) -> Iterator[Served]:
     manifest = ModelPackage.open(run.bundled.package).manifest
     port = free_port()
     with serving(verso_command(run.bundled.package, port), port, ROOT) as server:
-        server.pause()
+        server.group.pause()
         yield Served(server, verso_dialect(*manifest.languages.pairs[0]), generator)
 
 
@@ -77,7 +136,7 @@ def plain_server(run: Run, generator: Worker, layout: Layout) -> Iterator[Served
     beam_size = ModelPackage.open(run.bundled.package).manifest.generation.beam_size
     port = free_port()
     with serving(plain_command(run.bundled, layout, beam_size, port), port, ROOT) as server:
-        server.pause()
+        server.group.pause()
         yield Served(server, plain_dialect(), generator)
 
 

@@ -1,8 +1,6 @@
-"""Servers under test as processes: start, wait until ready, stop and continue, and what the kernel says of them."""
+"""Servers under test as processes: their command lines, their start until they are ready, and their end."""
 
 import contextlib
-import os
-import signal
 import socket
 import subprocess
 import sys
@@ -15,8 +13,8 @@ from pathlib import Path
 from tempfile import TemporaryFile
 
 from bench.models import BenchModel
+from bench.processes import ProcessGroup, lead_group
 from bench.rivals.ctranslate import Layout
-from bench.worker import die_with_parent
 
 _READY_SECONDS = 120.0
 _STOP_SECONDS = 20.0
@@ -36,25 +34,9 @@ class Server:
     ready_seconds: float = field(default=0.0)
 
     @property
-    def pid(self) -> int:
-        """Its process."""
-        return self.process.pid
-
-    def pause(self) -> None:
-        """Stops the process, so that it disturbs nobody."""
-        os.kill(self.pid, signal.SIGSTOP)
-
-    def resume(self) -> None:
-        """Lets it continue."""
-        os.kill(self.pid, signal.SIGCONT)
-
-    def resident_bytes(self) -> int:
-        """Memory it has in use, from /proc."""
-        return resident_bytes(Path(f"/proc/{self.pid}/statm").read_text())
-
-    def processor_seconds(self) -> float:
-        """Processor time it has used so far, from /proc."""
-        return processor_seconds(Path(f"/proc/{self.pid}/stat").read_text())
+    def group(self) -> ProcessGroup:
+        """Its process, and those it has started."""
+        return ProcessGroup(self.process.pid)
 
 
 def verso_command(package: Path, port: int) -> list[str]:
@@ -86,7 +68,7 @@ def serving(command: Sequence[str], port: int, folder: Path) -> Iterator[Server]
     """Runs a server in `folder` until the context ends; raises ServerError if it is not ready in time."""
     with TemporaryFile() as log:
         started = time.monotonic()
-        process = subprocess.Popen(command, cwd=folder, stdout=log, stderr=log, preexec_fn=die_with_parent)
+        process = subprocess.Popen(command, cwd=folder, stdout=log, stderr=log, preexec_fn=lead_group)
         server = Server(port, process)
         try:
             if not _wait_ready(process, port):
@@ -95,13 +77,12 @@ def serving(command: Sequence[str], port: int, folder: Path) -> Iterator[Server]
             server.ready_seconds = time.monotonic() - started
             yield server
         finally:
-            process.send_signal(signal.SIGCONT)
+            server.group.resume()
             process.terminate()
-            try:
+            with contextlib.suppress(subprocess.TimeoutExpired):
                 process.wait(_STOP_SECONDS)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
+            server.group.kill()
+            process.wait()
 
 
 def free_port() -> int:
@@ -109,17 +90,6 @@ def free_port() -> int:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port: int = listener.getsockname()[1]
         return port
-
-
-def resident_bytes(statm: str) -> int:
-    """Reads the second number of /proc/PID/statm, which counts pages."""
-    return int(statm.split()[1]) * os.sysconf("SC_PAGE_SIZE")
-
-
-def processor_seconds(stat: str) -> float:
-    """Reads user and system time of /proc/PID/stat; the name in it may hold spaces."""
-    numbers = stat.rpartition(")")[2].split()
-    return (int(numbers[11]) + int(numbers[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def _wait_ready(process: "subprocess.Popen[bytes]", port: int) -> bool:

@@ -1,14 +1,26 @@
-"""Texts for requests. No text comes twice in a run, so that nobody can remember an answer."""
+"""Texts for requests. No text comes twice in a run, so that nobody can remember an answer.
 
+The held-out file has its short sentences first and its long ones last. Texts are therefore mixed: a system that gets
+further than another in the same time must not get to other sentences than it.
+"""
+
+import functools
+import random
 from collections.abc import Sequence
 
+# Texts are told apart by length as finely as this.
+_LENGTH_CLASSES = 20
 _NAMES = ("Anna", "Peter", "Maria", "Paul", "Laura", "Felix", "Emma", "Jonas", "Clara", "Simon", "Ida", "Max")
 
 
 def varied(texts: Sequence[str], start: int, count: int) -> list[str]:
-    """Returns `count` texts from an endless series, from number `start` on: the texts, then variants of them."""
+    """Returns `count` texts from an endless series, from number `start` on: the texts, then variants of them.
+
+    Each turn has all texts in a fixed order of its own, in which every stretch holds short and long ones alike.
+    """
+    lengths = tuple(map(len, texts))
     places = (divmod(index, len(texts)) for index in range(start, start + count))
-    return [_variant(texts[place], turn) for turn, place in places]
+    return [_variant(texts[_mixed(lengths, turn)[place]], turn) for turn, place in places]
 
 
 def short_texts(texts: Sequence[str], words: int) -> list[str]:
@@ -26,6 +38,20 @@ def document(texts: Sequence[str], words: int, number: int) -> list[str]:
         count += len(chosen[-1].split())
         place += 1
     return chosen
+
+
+@functools.lru_cache(maxsize=64)
+def _mixed(lengths: tuple[int, ...], turn: int) -> tuple[int, ...]:
+    """Returns the places of texts of these lengths in the order of a turn: each class of length is spread evenly."""
+    draw = random.Random(turn)
+    by_length = sorted(range(len(lengths)), key=lambda place: lengths[place])
+    size = -(-len(lengths) // _LENGTH_CLASSES)
+    moments: dict[int, float] = {}
+    for start in range(0, len(lengths), size):
+        members = by_length[start : start + size]
+        draw.shuffle(members)
+        moments.update((place, (index + draw.random()) / len(members)) for index, place in enumerate(members))
+    return tuple(sorted(moments, key=lambda place: moments[place]))
 
 
 def _variant(text: str, turn: int) -> str:

@@ -5,17 +5,15 @@ their work is done. A stopped process does not.
 """
 
 import contextlib
-import ctypes
 import multiprocessing
-import os
 import signal
 import traceback
 from collections.abc import Callable, Iterator, Mapping
 from multiprocessing.connection import Connection
 from typing import Any
 
-# See prctl(2).
-_PR_SET_PDEATHSIG = 1
+from bench.processes import ProcessGroup, lead_group
+
 _CLOSE_SECONDS = 10.0
 
 
@@ -26,7 +24,8 @@ class WorkerError(Exception):
 class Worker:
     """Builds `factory(**settings)` in a new process and calls its methods there, one at a time.
 
-    `factory` must be importable by name; arguments and results are pickled.
+    `factory` must be importable by name; arguments and results are pickled. Processes that the system starts stop and
+    end with it; one that has a method `close` is told before.
     """
 
     def __init__(self, factory: Callable[..., Any], **settings: Any) -> None:
@@ -41,7 +40,7 @@ class Worker:
         except BaseException:
             self.close()
             raise
-        self._signal(signal.SIGSTOP)
+        self.group.pause()
 
     @property
     def pid(self) -> int:
@@ -51,25 +50,30 @@ class Worker:
             raise WorkerError("the worker was never started")
         return pid
 
+    @property
+    def group(self) -> ProcessGroup:
+        """The process and those that the system has started."""
+        return ProcessGroup(self.pid)
+
     def call(self, method: str, *arguments: Any) -> Any:
         """Calls a method of the system while it runs, and stops it again; raises WorkerError if the call fails."""
-        self._signal(signal.SIGCONT)
+        self.group.resume()
         try:
             self._connection.send((method, arguments))
             return self._receive()
         finally:
-            self._signal(signal.SIGSTOP)
+            self.group.pause()
 
     def close(self) -> None:
-        """Ends the process."""
-        if self._process.is_alive():
-            self._signal(signal.SIGCONT)
-            with contextlib.suppress(OSError):
-                self._connection.send(None)
-            self._process.join(_CLOSE_SECONDS)
-            if self._process.is_alive():
-                self._process.kill()
-                self._process.join()
+        """Ends the process, and whatever it has started."""
+        self.group.resume()
+        with contextlib.suppress(OSError):
+            self._connection.send(None)
+        self._process.join(_CLOSE_SECONDS)
+        self.group.kill()
+        # Before it leads its group, it is not in it.
+        self._process.kill()
+        self._process.join()
         self._connection.close()
 
     def _receive(self) -> Any:
@@ -81,10 +85,6 @@ class Worker:
         if not succeeded:
             raise WorkerError(value)
         return value
-
-    def _signal(self, number: int) -> None:
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(self.pid, number)
 
 
 @contextlib.contextmanager
@@ -100,13 +100,8 @@ def workers(factories: Mapping[str, Callable[[], Worker]]) -> Iterator[dict[str,
             worker.close()
 
 
-def die_with_parent() -> None:
-    """Has the kernel end this process when the one that started it ends, also while it is stopped."""
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-
-
 def _work(connection: Connection, factory: Callable[..., Any], settings: dict[str, Any]) -> None:
-    die_with_parent()
+    lead_group()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         system = factory(**settings)
@@ -121,3 +116,5 @@ def _work(connection: Connection, factory: Callable[..., Any], settings: dict[st
         except Exception:
             answer = (False, traceback.format_exc())
         connection.send(answer)
+    if hasattr(system, "close"):
+        system.close()

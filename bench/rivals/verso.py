@@ -1,4 +1,4 @@
-"""Verso's engine, driven as the service drives it: requests are handed to the decode threads, which share the CPUs."""
+"""Verso's engine, driven as the service drives it: requests are handed to decode processes, which share the CPUs."""
 
 import time
 from dataclasses import replace
@@ -21,13 +21,21 @@ class VersoRival:
 
     def __init__(self, package: Path, precision: str) -> None:
         self._model = LoadedModel(
-            package, EngineOptions(precision=precision), SchedulerOptions(max_kept_tokens=0), NullSink()
+            package,
+            EngineOptions(precision=precision, in_processes=None),
+            SchedulerOptions(max_kept_tokens=0),
+            NullSink(),
         )
+        self._model.warm_up()
         self._direction = self._model.direction(*self._model.pairs[0])
 
     def layout(self) -> str:
-        """Says how the CPUs are divided, in CTranslate2's notation: steps at once × threads of each."""
+        """Says how the CPUs are divided, in CTranslate2's notation: decode loops × threads of a step."""
         return f"{self._model.num_decode_threads}×{self._model.num_threads}"
+
+    def close(self) -> None:
+        """Ends what decodes."""
+        self._model.close(0.0)
 
     def translate(self, task: Task) -> Outcome:
         """Translates all sources in one request, or each in its own."""

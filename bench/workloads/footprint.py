@@ -5,6 +5,7 @@ import time
 from collections.abc import Iterator
 
 from bench.load import ClosedLoad, LoadResult
+from bench.processes import memory_measure
 from bench.report import Goal, Table
 from bench.run import ROOT, Run
 from bench.served import Served, load_generator, verso_server
@@ -44,18 +45,23 @@ def _idle(run: Run, served: Served) -> Finding:
     """Looks at the processor time of a server that has worked and has nothing to do now."""
     run.say("growth: idling")
     served.sequence([served.request(text) for text in varied(run.heldout.sources, 0, 20)])
-    served.server.resume()
+    group = served.server.group
+    group.resume()
     time.sleep(1.0)
-    before, started = served.server.processor_seconds(), time.monotonic()
+    before, started = group.processor_seconds(), time.monotonic()
     time.sleep(_IDLE_SECONDS)
-    share = (served.server.processor_seconds() - before) / (time.monotonic() - started)
-    served.server.pause()
-    table = Table(f"Idle for {_IDLE_SECONDS:.0f} s after load", ("", "% of a core"), (("Verso", 100 * share),))
+    share = (group.processor_seconds() - before) / (time.monotonic() - started)
+    group.pause()
+    table = Table(
+        f"All processes of the server, idle for {_IDLE_SECONDS:.0f} s after load",
+        ("", "% of a core"),
+        (("Verso", 100 * share),),
+    )
     return table, [Goal("idle processor time after load", 1.0, "at most", " % of a core", 100 * share)]
 
 
 def _memory(run: Run, served: Served) -> Finding:
-    """Watches resident memory over requests whose lengths, and lengths of answers, are ever new."""
+    """Watches the memory of all the server's processes over requests with ever new lengths, also of answers."""
     total = run.choose(quick=600, default=20_000)
     run.say(f"growth: memory over {total:,} requests")
     portions, portion = 40, total // 40
@@ -67,12 +73,14 @@ def _memory(run: Run, served: Served) -> Finding:
         result: LoadResult = served.measure("closed", ClosedLoad(served.server.port, requests, _CLIENTS, 600.0))
         if result.failures:
             raise AssertionError(f"{result.failures} requests failed")
-        samples.append(served.server.resident_bytes() / _MEBI)
+        samples.append(served.server.group.memory_bytes() / _MEBI)
     quarters = [samples[start : start + portions // 4] for start in range(0, portions, portions // 4)]
     means = [sum(quarter) / len(quarter) for quarter in quarters]
     growth = 100 * (means[3] / means[1] - 1)
     columns = ("requests", "1st quarter MiB", "2nd", "3rd", "4th", "4th over 2nd %", "most MiB")
-    table = Table("Resident memory of the server", columns, ((total, *means, growth, max(samples)),))
+    table = Table(
+        f"Memory of the server's processes, {memory_measure()}", columns, ((total, *means, growth, max(samples)),)
+    )
     return table, [Goal(f"memory over {total:,} requests, last quarter over second", 5.0, "at most", " %", growth)]
 
 

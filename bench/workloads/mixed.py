@@ -42,6 +42,8 @@ def measure(run: Run) -> Section:
     )  # fmt: skip
     notes = (
         f"{_CLIENTS_OF_EACH} clients ask for sentences with greedy search, {_CLIENTS_OF_EACH} with beam {_BEAM_SIZE}.",
+        "Sentences come mixed: every stretch of them has as many short and long ones as any other.",
+        "Both systems get the same sentences, and each answers as many of them as it can in the same time.",
         f"Documents have {_DOCUMENT_WORDS:,} words, and another client translates one after the other.",
         f"Verso keeps no results. {PLAIN} runs {layout} and is given documents as sentences, in one call.",
     )
@@ -70,14 +72,13 @@ def _loads(run: Run, served: Served, seconds: float, *, first_text: int, with_do
             [served.request(text, beam_size) for text in varied(texts, first_text + offset, count)],
             _CLIENTS_OF_EACH,
             seconds,
-            counts_late=True,
         )
         for offset, beam_size in ((0, 1), (count, _BEAM_SIZE))
     ]
     if with_documents:
         numbers = range(_MAX_DOCUMENTS)
         documents = [served.document_request(document(texts, _DOCUMENT_WORDS, number)) for number in numbers]
-        loads.append(ClosedLoad(port, documents, 1, seconds, counts_late=True))
+        loads.append(ClosedLoad(port, documents, 1, seconds))
     greedy, beam, *others = served.measure("together", loads)
     return Moment(greedy, beam, others[0] if others else None)
 

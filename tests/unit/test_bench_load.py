@@ -2,13 +2,16 @@
 
 import socketserver
 import threading
+import time
 from collections.abc import Iterator
 
 import pytest
 
 from bench.http_messages import AnswerReader, HttpError, http_request
 from bench.load import ClosedLoad, LoadError, LoadGenerator, LoadResult, OpenLoad, arrival_times
-from bench.servers import processor_seconds, resident_bytes
+from bench.workloads.closed_loop import shared_number
+
+SLOW_SECONDS = 0.2
 
 
 def answer(body: bytes, status: int = 200) -> bytes:
@@ -16,13 +19,16 @@ def answer(body: bytes, status: int = 200) -> bytes:
 
 
 class Echo(socketserver.StreamRequestHandler):
-    """Echoes bodies; "fail" is answered 500, "close" not at all."""
+    """Echoes bodies and keeps them; "fail" is answered 500, "slow" after a while, "close" not at all."""
 
     def handle(self) -> None:
         while (length := self.read_head()) is not None:
             body = self.rfile.read(length)
+            self.server.seen.append(body)
             if body == b"close":
                 return
+            if body == b"slow":
+                time.sleep(SLOW_SECONDS)
             self.wfile.write(answer(body, 500 if body == b"fail" else 200))
 
     def read_head(self) -> int | None:
@@ -35,14 +41,20 @@ class Echo(socketserver.StreamRequestHandler):
 
 
 @pytest.fixture
-def port() -> Iterator[int]:
+def server() -> Iterator[socketserver.ThreadingTCPServer]:
     with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Echo) as server:
         server.daemon_threads = True
+        server.seen = []
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
-        yield server.server_address[1]
+        yield server
         server.shutdown()
         thread.join(10)
+
+
+@pytest.fixture
+def port(server) -> int:
+    return server.server_address[1]
 
 
 def requests(port: int, *bodies: str) -> list[bytes]:
@@ -69,8 +81,45 @@ def test_a_closed_loop_may_have_more_clients_than_requests(port):
 
 
 def test_answers_during_the_warm_up_are_not_counted(port):
-    load = ClosedLoad(port, requests(port, "a", "b"), clients=1, seconds=60.0, warm_up_seconds=60.0)
+    load = ClosedLoad(port, requests(port, "slow", "b", "c"), clients=1, seconds=60.0, num_warm_up=1)
+    result = LoadGenerator().closed(load)
+    assert len(result.latencies) == 2
+    assert result.seconds < SLOW_SECONDS
+
+
+def test_a_load_that_never_gets_warm_counts_nothing(port):
+    load = ClosedLoad(port, requests(port, "a", "b"), clients=1, seconds=60.0, num_warm_up=5)
     assert LoadGenerator().closed(load).latencies == ()
+
+
+def test_a_load_ends_with_the_last_answer_it_counts_and_keeps_its_clients_busy_until_then(server, port):
+    bodies = [str(number) for number in range(100)]
+    load = ClosedLoad(port, requests(port, *bodies), clients=4, seconds=60.0, num_warm_up=10, num_counted=20)
+    result = LoadGenerator().closed(load)
+    assert len(result.latencies) == 20
+    # With the last one that counts, each of the other clients has one under way.
+    assert sorted(map(int, server.seen)) == list(range(10 + 20 + 3))
+
+
+def test_what_is_under_way_when_the_load_ends_is_not_counted(port):
+    load = ClosedLoad(port, requests(port, "slow", "b", "c", "d"), clients=2, seconds=60.0, num_counted=2)
+    result = LoadGenerator().closed(load)
+    assert len(result.latencies) == 2
+    assert max(result.latencies) < SLOW_SECONDS
+    assert result.seconds < SLOW_SECONDS
+
+
+def test_what_is_under_way_when_the_time_is_up_is_counted(port):
+    result = LoadGenerator().closed(ClosedLoad(port, requests(port, "slow", "b"), clients=1, seconds=SLOW_SECONDS / 2))
+    assert len(result.latencies) == 1
+    assert result.seconds >= result.latencies[0] >= SLOW_SECONDS
+
+
+def test_systems_together_take_the_time_they_are_given():
+    rates = (300.0, 100.0)
+    number = shared_number(rates, 3.0)
+    assert sum(number / rate for rate in rates) == pytest.approx(3.0 * len(rates), rel=0.01)
+    assert shared_number((0.1, 0.1), 1.0) == 1
 
 
 def test_failures_are_counted_apart(port):
@@ -127,13 +176,3 @@ def test_an_answer_that_does_not_say_how_long_it_is_is_refused():
 
 def test_a_request_says_how_long_its_body_is():
     assert b"Content-Length: 2\r\n" in http_request(80, "ä".encode())
-
-
-def test_processor_time_is_read_behind_a_name_with_spaces():
-    stat = "42 (a (b) c) S " + " ".join(str(number) for number in range(4, 52))
-    # The fields 14 and 15 of proc(5): user and system time in ticks.
-    assert processor_seconds(stat) == pytest.approx((14 + 15) / 100)
-
-
-def test_resident_memory_is_counted_in_pages():
-    assert resident_bytes("1000 25 10 1 0 500 0") % 25 == 0

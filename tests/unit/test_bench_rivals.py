@@ -178,13 +178,33 @@ def test_the_random_configurations_agree_on_their_special_ids():
     assert "forced_eos_token_id" not in generation
 
 
-def test_no_text_comes_twice():
+def test_every_turn_has_all_texts_in_an_order_of_its_own():
     texts = ["One.", "Two", "Three?"]
     series = varied(texts, 0, 12)
-    assert series[:3] == texts
-    assert series[3:6] == ["One, Peter.", "Two, Peter", "Three, Peter?"]
-    assert len(set(varied(texts, 0, 3_000))) == 3_000
+    assert set(series[:3]) == set(texts)
+    assert set(series[3:6]) == {"One, Peter.", "Two, Peter", "Three, Peter?"}
+    many = [f"{number} {'x' * (number % 50)}" for number in range(200)]
+    orders = [[text.split()[0] for text in varied(many, 200 * turn, 200)] for turn in range(3)]
+    assert all(sorted(order) == sorted(orders[0]) for order in orders)
+    assert orders[0] != orders[1] != orders[2]
+
+
+def test_no_text_comes_twice_wherever_a_stretch_begins():
+    texts = ["One.", "Two", "Three?"]
+    series = varied(texts, 0, 3_000)
+    assert len(set(series)) == 3_000
     assert varied(texts, 5, 4) == series[5:9]
+
+
+def test_every_stretch_is_as_long_as_any_other():
+    # As in the held-out file: many short ones, then few long ones.
+    texts = [f"{number:04d}" + "x" * (number % 60) for number in range(1_000)]
+    texts += [f"{number:04d}" + "y" * (100 + number % 90) for number in range(1_000, 1_200)]
+    mean = sum(map(len, texts)) / len(texts)
+    for size, tolerance in ((60, 0.1), (300, 0.03)):
+        for start in range(0, 1_200, size):
+            stretch = varied(texts, start, size)
+            assert sum(map(len, stretch)) / size == pytest.approx(mean, rel=tolerance)
 
 
 def test_documents_share_no_sentence():

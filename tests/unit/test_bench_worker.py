@@ -1,5 +1,6 @@
 """A system in a process of its own."""
 
+import subprocess
 import time
 from collections import Counter
 from fractions import Fraction
@@ -7,13 +8,26 @@ from pathlib import Path
 
 import pytest
 
+from bench.rivals.rival import Task
+from bench.rivals.verso import VersoRival
 from bench.worker import Worker, WorkerError, workers
+
+PACKAGE = Path(__file__).parents[2] / "models" / "en-de"
 
 
 def stops(pid: int) -> bool:
     """Whether a process comes to a stop; a signal takes a moment to arrive."""
     for _ in range(1_000):
         if Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "T":
+            return True
+        time.sleep(0.005)
+    return False
+
+
+def ends(worker: Worker) -> bool:
+    """Whether nothing is left of a worker; what it left behind is waited for by somebody else."""
+    for _ in range(1_000):
+        if not worker.group.members():
             return True
         time.sleep(0.005)
     return False
@@ -54,3 +68,27 @@ def test_all_workers_end_with_their_context():
         pids = [worker.pid for worker in started.values()]
         assert [worker.call("total") for worker in started.values()] == [1, 2]
     assert not any(Path(f"/proc/{pid}").exists() for pid in pids)
+
+
+def test_a_process_that_the_system_starts_is_stopped_and_ended_with_it():
+    worker = Worker(subprocess.Popen, args=["sleep", "60"])
+    members = worker.group.members()
+    assert len(members) == 2
+    assert all(map(stops, members))
+    worker.close()
+    assert ends(worker)
+
+
+def test_verso_decodes_in_processes_as_the_service_does_and_they_end_with_the_worker():
+    worker = Worker(VersoRival, package=PACKAGE, precision="int8")
+    try:
+        members = worker.group.members()
+        loops, _, threads = worker.call("layout").partition("×")
+        assert len(members) == 1 + int(loops)
+        assert int(threads) >= 1
+        assert all(map(stops, members))
+        outcome = worker.call("translate", Task([[5, 6, 0], [7, 0]], beam_size=1, max_new_tokens=4))
+        assert len(outcome.targets) == 2
+    finally:
+        worker.close()
+    assert worker.group.members() == []
