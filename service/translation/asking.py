@@ -7,7 +7,7 @@ from service.engine.arrays import IntArray
 from service.scheduler.sequence import Sequence as DecodeSequence
 from service.scheduler.sequence import SequenceResult
 from service.search.hypothesis import Hypothesis, StopReason
-from service.search.options import DecodingOptions
+from service.search.options import LENGTH_RATIO_AFTER_LOOP, DecodingOptions
 from service.text.repetition import is_runaway, kept_places, retry_ngram_size, source_repeats
 from service.translation.direction import Direction
 from service.translation.translation import RetryReason
@@ -88,7 +88,12 @@ class Asking:
     def _without_loop(self, hypothesis: Hypothesis) -> DecodingOptions:
         size = retry_ngram_size(self._said(hypothesis), self._repeats)
         present = self._options.no_repeat_ngram_size
-        return replace(self._options, no_repeat_ngram_size=min(size, present) if present else size)
+        ratio = self._options.max_length_ratio if self._question.own_ratio else LENGTH_RATIO_AFTER_LOOP
+        return replace(
+            self._options,
+            no_repeat_ngram_size=min(size, present) if present else size,
+            max_length_ratio=ratio,
+        )
 
     def _least_bad(self) -> Answer:
         """Chooses when no further try is worth it: what has ended and does not loop, or else a loop cut short."""

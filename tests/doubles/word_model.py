@@ -90,7 +90,7 @@ class WordPool:
         self.refusals: list[bool] = []
         self.hold = False
         self.cancelled = 0
-        self.inbox = types.SimpleNamespace(cancel=self._cancel)
+        self.gate = types.SimpleNamespace(cancel=self._cancel)
 
     def dispatch(self, sequences: Sequence[DecodeSequence], deadline: float | None) -> Dispatch:
         if self.refusals and self.refusals.pop(0):
