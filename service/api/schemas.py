@@ -226,7 +226,7 @@ class SegmentAnswer(AnswerModel):
 
 
 class TimingsAnswer(AnswerModel):
-    """Seconds by stage; queue, encode and decode are of the slowest segment."""
+    """Seconds by stage; queue, encode and decode are of the slowest segment, whenever it was asked for again too."""
 
     preparation_seconds: float
     queue_seconds: float

@@ -86,7 +86,7 @@ class DecodePool:
             worker.join()
 
     def _split(self, sequences: Items[Sequence]) -> list[tuple[DecodeWorker, list[int]]]:
-        """Gives each sequence to the worker that is up and has the fewest tokens open, itself counted; or else the first.
+        """Gives each sequence to the worker that is up and has the fewest tokens open, itself counted; else the first.
 
         The longest go first: sequences of like length then run together, which are encoded in fewer runs and padded
         less, and no long one is left to run alone at the end.

@@ -32,7 +32,7 @@ _LONGEST_PAUSE_SECONDS = 0.5
 
 @dataclass(slots=True)
 class Stopwatch:
-    """Seconds of a request by stage, added up; those in the scheduler are of its slowest sequence."""
+    """Seconds of a request by stage, added up; those in the scheduler are of its slowest window."""
 
     preparation: float = 0.0
     queue: float = 0.0
@@ -40,12 +40,11 @@ class Stopwatch:
     decode: float = 0.0
     completion: float = 0.0
 
-    def decoded(self, results: Sequence[SequenceResult]) -> None:
-        """Notes how long sequences took."""
-        for result in results:
-            self.queue = max(self.queue, result.queue_seconds)
-            self.encode = max(self.encode, result.encode_seconds)
-            self.decode = max(self.decode, result.decode_seconds)
+    def decoded(self, rounds: Sequence[Sequence[SequenceResult]]) -> None:
+        """Notes how long the rounds of a window took: each as long as its slowest sequence."""
+        self.queue = max(self.queue, sum(max((one.queue_seconds for one in each), default=0.0) for each in rounds))
+        self.encode = max(self.encode, sum(max((one.encode_seconds for one in each), default=0.0) for each in rounds))
+        self.decode = max(self.decode, sum(max((one.decode_seconds for one in each), default=0.0) for each in rounds))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -93,9 +92,12 @@ class Windows:
     async def _window(self, segments: Sequence[WaitingSegment], *, inline: bool) -> list[Entry]:
         prepared = await self._timed("preparation", partial(self._decoding.preparation.prepared, segments), inline)
         works = [work for one in prepared for work in one.works]
+        rounds: list[list[SequenceResult]] = []
         while works:
-            results = await self._decoded(works)
-            works = await self._timed("completion", partial(advanced, works, results, self._decoding.direction), inline)
+            rounds.append(await self._decoded(works))
+            advance = partial(advanced, works, rounds[-1], self._decoding.direction)
+            works = await self._timed("completion", advance, inline)
+        self._stopwatch.decoded(rounds)
         for one in prepared:
             one.entry.results = [work.result for work in one.works if work.result is not None]
         return [one.entry for one in prepared]
@@ -103,13 +105,11 @@ class Windows:
     async def _decoded(self, works: Sequence[UnitWork]) -> list[SequenceResult]:
         dispatch = await self._dispatched(works)
         try:
-            results = dispatch.gather(await _all_of(dispatch.futures))
+            return dispatch.gather(await _all_of(dispatch.futures))
         except BaseException:
             # Whether the caller went away or a share failed: what is left of it is wanted by nobody.
             dispatch.cancel()
             raise
-        self._stopwatch.decoded(results)
-        return results
 
     async def _dispatched(self, works: Sequence[UnitWork]) -> Dispatch:
         """Hands the open sequences of works to the model, once there is room."""

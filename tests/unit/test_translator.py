@@ -15,11 +15,12 @@ from service.errors import (
 )
 from service.scheduler.pool import Dispatch, Share
 from service.scheduler.sequence import Sequence as DecodeSequence
-from service.scheduler.sequence import Submission
+from service.scheduler.sequence import SequenceResult, Submission
 from service.search.hypothesis import StopReason
 from service.search.options import PartialOptions
 from service.text.document import Document, Gap, Placeholder, Segment, Span
 from service.translation.translation import Details, TranslationRequest
+from service.translation.windows import Stopwatch
 from tests.doubles.word_model import dropping_last, identity, word_translator
 
 SENTENCES = " ".join(f"This is sentence number {number} of them." for number in range(100))
@@ -255,3 +256,13 @@ def test_a_number_that_was_lost_or_added_is_asked_for_as_a_placeholder():
     (translation,) = translated(translator, text, details=Details(segments=True)).translations
     assert [translation.text.count(number) for number in ("12 ", "1,250")] == [1, 1]
     assert translation.segments[0].treatment.retried[0] == "digits"
+
+
+def test_a_stage_takes_as_long_as_the_rounds_of_the_slowest_window():
+    def result(queue, encode, decode):
+        return SequenceResult((), queue, encode, decode)
+
+    watch = Stopwatch()
+    watch.decoded([[result(0.5, 1.0, 4.0), result(1.0, 0.5, 8.0)], [result(0.25, 0.25, 2.0)], []])
+    watch.decoded([[result(2.0, 1.0, 4.0)]])
+    assert (watch.queue, watch.encode, watch.decode) == (2.0, 1.25, 10.0)
