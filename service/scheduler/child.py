@@ -1,12 +1,11 @@
 """A decode process: one engine, one decode loop, and the connection to the service that started it.
 
 Run as `python -m service.scheduler.child DESCRIPTOR`, the descriptor being that of the connection. It ends when it is
-told to stop, or when the service is gone; signals are the service's business.
+told to stop, or when the service is gone; the service has blocked the signals that are its own business.
 """
 
 import logging
 import os
-import signal
 import sys
 import threading
 import time
@@ -41,7 +40,16 @@ class ReportingLoop(DecodeLoop):
         super().__init__(engine, setup.rules, limits, self.outbox)
         self._connection = connection
         self._reported_at = 0.0
-        self.submitted_sequences = self.submitted_tokens = 0
+        # Held while something is counted here and in the inbox, so that a report never sees one of them only.
+        self._counting = threading.Lock()
+        self._submitted_sequences = self._submitted_tokens = 0
+
+    def submit(self, submission: Submission) -> None:
+        """Takes a submission in; called by the thread that receives."""
+        with self._counting:
+            self._submitted_sequences += len(submission.sequences)
+            self._submitted_tokens += submission.num_tokens
+            self.inbox.submit(submission)
 
     def iterate(self, wait_seconds: float | None = 0) -> None:
         """Reports, and takes one turn; see DecodeLoop.iterate."""
@@ -53,18 +61,19 @@ class ReportingLoop(DecodeLoop):
     def report(self) -> None:
         """Sends what there is to tell; without a service to tell it to, the process ends."""
         outcomes, stats, troubles = self.outbox.empty()
-        report = Report(
-            outcomes=outcomes,
-            stats=stats,
-            troubles=troubles,
-            left_sequences=self.submitted_sequences - self.inbox.waiting_sequences,
-            left_tokens=self.submitted_tokens - self.inbox.waiting_tokens,
-            ended_tokens=self.submitted_tokens - self.inbox.open_tokens,
-            drain_rate=self.inbox.drain_rate,
-            num_running=self.num_running,
-            num_rows=self.num_rows,
-            healthy=self.healthy,
-        )
+        with self._counting:
+            report = Report(
+                outcomes=outcomes,
+                stats=stats,
+                troubles=troubles,
+                left_sequences=self._submitted_sequences - self.inbox.waiting_sequences,
+                left_tokens=self._submitted_tokens - self.inbox.waiting_tokens,
+                ended_tokens=self._submitted_tokens - self.inbox.open_tokens,
+                drain_rate=self.inbox.drain_rate,
+                num_running=self.num_running,
+                num_rows=self.num_rows,
+                healthy=self.healthy,
+            )
         try:
             self._connection.send(report)
         except OSError:
@@ -102,9 +111,7 @@ class Receiver:
         submission = Submission(sequences, message.deadline)
         self._submissions[message.number] = submission
         submission.future.add_done_callback(partial(self._ended, message.number))
-        self._loop.submitted_sequences += len(sequences)
-        self._loop.submitted_tokens += submission.num_tokens
-        self._loop.inbox.submit(submission)
+        self._loop.submit(submission)
 
     def _ended(self, number: int, future: "Future[tuple[SequenceResult, ...]]") -> None:
         del self._submissions[number]
@@ -117,8 +124,6 @@ class Receiver:
 
 def main() -> None:
     """Decodes until the service says stop."""
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, signal.SIG_IGN)
     connection = Connection(int(sys.argv[1]))
     setup: Setup = connection.recv()
     try:

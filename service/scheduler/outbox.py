@@ -3,9 +3,10 @@
 import logging
 import threading
 
-from service.errors import VersoError
 from service.scheduler.stats import EncodeStats, SharedKind, StepStats
 from service.scheduler.wire import Outcome, StatsCall, Trouble
+
+_MOST_KINDS = 10
 
 
 class Outbox(logging.Handler):
@@ -64,13 +65,17 @@ class Outbox(logging.Handler):
         """Keeps who complains and of what exception, not the words."""
         error = record.exc_info[1] if record.exc_info else None
         with self._mutex:
-            self._troubles.append(Trouble(record.name, record.levelno, _sendable(error)))
+            self._troubles.append(Trouble(record.name, record.levelno, _kinds(error)))
 
     def _keep(self, name: str, *arguments: EncodeStats | StepStats | str | float) -> None:
         with self._mutex:
             self._stats.append((name, arguments))
 
 
-def _sendable(error: BaseException | None) -> BaseException | None:
-    """Returns an exception that can be sent: one of ours as it is, of any other its type's name."""
-    return error if error is None or isinstance(error, VersoError) else RuntimeError(type(error).__qualname__)
+def _kinds(error: BaseException | None) -> tuple[str, ...]:
+    """Returns the names of an exception's type and its causes' types, outermost first; causes may go in a circle."""
+    kinds: list[str] = []
+    while error is not None and len(kinds) < _MOST_KINDS:
+        kinds.append(type(error).__qualname__)
+        error = error.__cause__ or error.__context__
+    return tuple(kinds)

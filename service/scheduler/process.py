@@ -7,7 +7,9 @@ ends by itself takes down what it was decoding, and nothing else: it is started 
 import contextlib
 import logging
 import os
+import signal
 import socket
+import struct
 import subprocess
 import sys
 import threading
@@ -22,8 +24,13 @@ from service.scheduler.wire import Cancel, Failed, Outcome, Report, Setup, Start
 
 _log = logging.getLogger(__name__)
 
+_CHILD = "service.scheduler.child"
 # Weights, caches and logits in large pages: a step reads all of them and misses fewer translations of addresses.
 _TUNABLES = {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}
+# Signals are the service's business, from the process's first moment on: it inherits what the starting thread blocks.
+_BLOCKED = {signal.SIGINT, signal.SIGTERM}
+# How long a process may leave unread what fills its connection before it is killed: the service waits meanwhile.
+_SEND_SECONDS = 5.0
 _FIRST_PAUSE_SECONDS = 1.0
 _LONGEST_PAUSE_SECONDS = 60.0
 # Beyond the time it was given, how long a process that was told to stop may take before it is killed.
@@ -63,17 +70,21 @@ class DecodeProcess:
     @property
     def healthy(self) -> bool:
         """Whether the process lives and its last step did not fail."""
-        return self._is_up and (self._last is None or self._last.healthy)
+        # Read once: another thread may forget it meanwhile.
+        last = self._last
+        return self._is_up and (last is None or last.healthy)
 
     @property
     def num_running(self) -> int:
         """Sequences being decoded, at the last report."""
-        return self._last.num_running if self._last else 0
+        last = self._last
+        return last.num_running if last else 0
 
     @property
     def num_rows(self) -> int:
         """Rows being decoded, at the last report."""
-        return self._last.num_rows if self._last else 0
+        last = self._last
+        return last.num_rows if last else 0
 
     def wait_until_started(self) -> Started:
         """Returns what its engine really uses; raises what opening the model raised there."""
@@ -102,18 +113,19 @@ class DecodeProcess:
 
     def _start(self) -> None:
         ours, theirs = socket.socketpair()
+        whole, part = divmod(_SEND_SECONDS, 1)
+        ours.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack("ll", int(whole), int(part * 1e6)))
+        connection = Connection(ours.detach())
         with theirs:
-            command = [sys.executable, "-m", "service.scheduler.child", str(theirs.fileno())]
-            environment = {
-                **_TUNABLES,
-                **os.environ,
-                "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
-            }
-            self._process = subprocess.Popen(  # noqa: S603  # our own interpreter and module
-                command, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL, env=environment
-            )
-        self._connection = Connection(ours.detach())
-        self._connection.send(self._setup)
+            try:
+                process = _child(theirs.fileno())
+            except OSError as error:
+                raise EngineError(f"a decode process cannot be started: {error.strerror}") from error
+        # Before anybody else can send. If it has ended already, `_started` will see.
+        with contextlib.suppress(OSError):
+            connection.send(self._setup)
+        with self._lock:
+            self._process, self._connection = process, connection
 
     def _started(self) -> Started:
         try:
@@ -121,6 +133,7 @@ class DecodeProcess:
         except (EOFError, OSError):
             raise EngineError(f"a decode process ended while it started, with status {self._process.wait()}") from None
         if isinstance(answer, Failed):
+            self._process.wait()
             raise answer.error
         with self._lock:
             self._is_up, self._last = True, None
@@ -149,7 +162,7 @@ class DecodeProcess:
             try:
                 self._start()
                 self._started()
-            except (VersoError, OSError) as error:
+            except VersoError as error:
                 _log.error("a decode process cannot be started", exc_info=error)
                 self._stopped.wait(pause)
                 pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
@@ -176,7 +189,9 @@ class DecodeProcess:
             for name, arguments in report.stats:
                 getattr(self._sink, name)(*arguments)
             for trouble in report.troubles:
-                logging.getLogger(trouble.logger).log(trouble.level, "in a decode process", exc_info=trouble.error)
+                logging.getLogger(trouble.logger).log(
+                    trouble.level, "in a decode process", exc_info=_named(trouble.kinds)
+                )
             for number, outcome in report.outcomes:
                 self._end(number, outcome)
 
@@ -198,9 +213,11 @@ class DecodeProcess:
             self._send(Submit(number, tuple(map(packed, submission.sequences)), submission.deadline))
 
     def _send(self, message: Submit | Cancel | Stop) -> None:
-        """Sends; that the process is gone, whoever reads its reports will see."""
-        with contextlib.suppress(OSError):
+        """Sends; if the process is gone or does not read, whoever reads its reports will see its end."""
+        try:
             self._connection.send(message)
+        except OSError:
+            self._process.kill()
 
     def _end(self, number: int, outcome: Outcome) -> None:
         with self._lock:
@@ -215,3 +232,26 @@ class DecodeProcess:
         for number in numbers:
             self._end(number, error)
         self.gate.empty()
+
+
+def _child(descriptor: int) -> "subprocess.Popen[bytes]":
+    """Starts a process that knows its end of the connection by a descriptor."""
+    command = [sys.executable, "-m", _CHILD, str(descriptor)]
+    path = os.pathsep.join(path for path in sys.path if path)
+    environment = {**_TUNABLES, **os.environ, "PYTHONPATH": path}
+    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, _BLOCKED)
+    try:
+        return subprocess.Popen(  # noqa: S603  # our own interpreter and module
+            command, pass_fds=[descriptor], stdin=subprocess.DEVNULL, env=environment
+        )
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
+
+
+def _named(kinds: tuple[str, ...]) -> Exception | None:
+    """Makes an exception, and its causes, of nothing but the names of their types."""
+    error: Exception | None = None
+    for kind in reversed(kinds):
+        cause, error = error, type(kind, (Exception,), {})()
+        error.__cause__ = cause
+    return error

@@ -50,7 +50,7 @@ def _start_processes(setup: Setup, sink: StatsSink, count: int) -> Decoders:
     processes: list[DecodeProcess] = []
     try:
         # All of them at once: most of their start is loading libraries.
-        processes += [DecodeProcess(setup, sink, f"{setup.package.name}-{index}") for index in range(count)]
+        processes.extend(DecodeProcess(setup, sink, f"{setup.package.name}-{index}") for index in range(count))
         started, *_ = [process.wait_until_started() for process in processes]
     except BaseException:
         _stop(processes)

@@ -67,11 +67,11 @@ class Failed:
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
-    """A line for the log: who wrote it, how grave it is, and the exception, if there was one."""
+    """A line for the log: who wrote it, how grave it is, and the types of an exception and its causes, if any."""
 
     logger: str
     level: int
-    error: BaseException | None
+    kinds: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,10 +26,14 @@ def served(models: Path) -> Iterator[str]:
     command = [sys.executable, "-m", "service", "serve", "--port", str(port)]
     with subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL) as process:
         url = f"http://127.0.0.1:{port}"
-        wait_until_ready(url, process)
-        yield url
-        process.send_signal(signal.SIGTERM)
-        assert process.wait(30) in (0, -signal.SIGTERM)
+        try:
+            wait_until_ready(url, process)
+            yield url
+            process.send_signal(signal.SIGTERM)
+            assert process.wait(30) in (0, -signal.SIGTERM)
+        finally:
+            # Leaving the block waits for it, also after a failure.
+            process.kill()
 
 
 def wait_until_ready(url: str, process: subprocess.Popen) -> None:
