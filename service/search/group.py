@@ -147,14 +147,14 @@ class SearchGroup(ABC):
         if not self._special:
             return self._plain_num_best()
         self._release_forced()
-        extra = 0
+        most = self._plain_num_best()
         for member in self._special.values():
+            num_touched = 0
             if member.processor:
                 member.touched = [member.processor.touched(prefix) for prefix in member.prefixes]
-                extra = max(extra, *map(len, member.touched))
-            if member.sampler:
-                extra = max(extra, member.task.options.top_k)
-        return self._plain_num_best() + extra
+                num_touched = max(map(len, member.touched))
+            most = max(most, self._wanted(member) + num_touched)
+        return most
 
     def probes(self) -> list[tuple[int, list[int]]]:
         """Returns (row, ids) for the rows that need particular tokens; call after `num_best`."""
@@ -247,11 +247,18 @@ class SearchGroup(ABC):
         self._nobody = np.broadcast_to(np.False_, len(self.rows))
         self._history.add_slots()
 
+    def _wanted(self, member: Member) -> int:
+        """Returns how many of its best tokens after all processing a member chooses from."""
+        return max(self._plain_num_best(), member.task.options.top_k if member.sampler else 0)
+
     def _processed(self, member: Member, row: int, beam: int, step: StepScores) -> tuple[FloatArray, IntArray]:
         """Returns a member's log-probabilities and ids for the beam in a row, descending."""
         if member.processor is None:
             return step.log_probs[row], step.ids[row]
-        return member.processor.apply(member.prefixes[beam], member.touched[beam], step, row)
+        touched = member.touched[beam]
+        # No more than the member's own: how many there are besides depends on its company.
+        own = self._wanted(member) + len(touched)
+        return member.processor.apply(member.prefixes[beam], touched, step, row, own)
 
     def _log_alignments(self, alignment: FloatArray) -> None:
         for slot, member in self._special.items():

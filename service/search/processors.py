@@ -65,14 +65,14 @@ class ScoreProcessor:
         return bool(touched) or self.forced(len(prefix) - 1) is not None
 
     def apply(
-        self, prefix: Sequence[int], touched: Sequence[int], step: StepScores, row: int
+        self, prefix: Sequence[int], touched: Sequence[int], step: StepScores, row: int, count: int
     ) -> tuple[FloatArray, IntArray]:
         """Returns the processed log-probabilities (n,) float32 and ids (n,) int64 of a row, descending.
 
-        `touched` is what the method of that name gave, and the ids of the row's first probes. Exact for the first
-        k - len(touched) entries, k being the row's number of best tokens.
+        `touched` is what the method of that name gave, and the ids of the row's first probes. count: how many of the
+        row's best tokens to look at; the first count - len(touched) entries are exact.
         """
-        known, ids = step.log_probs[row], step.ids[row]
+        known, ids = step.log_probs[row, :count], step.ids[row, :count]
         forced = self.forced(len(prefix) - 1)
         if forced is not None:
             return _only(forced, len(ids))

@@ -51,4 +51,4 @@ def test_metrics_have_counted_it(service):
     values = {line.rpartition(" ")[0]: float(line.rpartition(" ")[2]) for line in lines if not line.startswith("#")}
     assert values['verso_translations_total{outcome="ok",pair="en-de"}'] > 0
     assert values["verso_decode_steps_total"] > 0
-    assert all(value == 0 for name, value in values.items() if name.startswith("verso_queue_"))
+    assert all(value == 0 for name, value in values.items() if name.startswith("verso_waiting_"))

@@ -1,6 +1,7 @@
 """What users of other engines have reported about searches that end early, late or without a result."""
 
 import asyncio
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from service.search.hypothesis import StopReason
 from service.search.options import DecodingOptions
 from service.search.rules import DecodingRules
 from service.translation.translation import Details, TranslationRequest
-from tests.doubles.scripted_engine import EOS_ID, START_ID, ScriptedEngine
+from tests.doubles.scripted_engine import EOS_ID, START_ID, VOCABULARY_SIZE, ScriptedEngine
 from tests.doubles.word_model import word_translator
 
 RULES = DecodingRules(START_ID, EOS_ID, forced_eos_id=None, renormalize=False)
@@ -79,6 +80,39 @@ def test_a_length_is_the_tokens_with_the_end_token_and_the_penalty_uses_it():
         for one in hypotheses:
             assert one.score == pytest.approx(sum(one.token_log_probs) / len(one.token_ids) ** 1.3, rel=1e-4)
             assert (one.token_ids[-1] == EOS_ID) == (one.stop_reason is StopReason.END_TOKEN)
+
+
+class GenerousEngine(ScriptedEngine):
+    """Gives all tokens of each row in every step, as it would if a neighbour wanted them."""
+
+    def step(self, inputs):
+        return super().step(replace(inputs, num_best=VOCABULARY_SIZE))
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        DecodingOptions(beam_size=3, no_repeat_ngram_size=2, max_new_tokens=12),
+        DecodingOptions(no_repeat_ngram_size=1, repetition_penalty=1.7, max_new_tokens=12),
+        DecodingOptions(sampling=True, seed=1, top_k=4, repetition_penalty=3.0, max_new_tokens=12),
+    ],
+)
+@pytest.mark.parametrize("renormalize", [True, False])
+def test_processed_scores_do_not_depend_on_how_many_tokens_neighbours_want(options, renormalize):
+    rules = DecodingRules(START_ID, EOS_ID, forced_eos_id=None, renormalize=renormalize)
+
+    def result(engine, source):
+        batch = RunningBatch(engine, rules)
+        sequence = Sequence(np.array(source), SearchTask(options, None, len(source), with_alignment=False))
+        Submission([sequence])
+        batch.admit([sequence])
+        while not (ended := batch.step()):
+            pass
+        return [(one.token_ids, one.token_log_probs) for one in ended[0].hypotheses]
+
+    for number in range(20):
+        source = (1 + number % 18, 2, 1 + number // 18)
+        assert result(ScriptedEngine(), source) == result(GenerousEngine(), source)
 
 
 @pytest.mark.parametrize("text", ["The house.", "The {0} house.", "{0} is here.", "The house. The dog. 42"])
