@@ -40,8 +40,9 @@ FIELDS = frozenset(
         "version",
     }
 )
-# uvicorn's own messages are fixed words, ports and counts; other libraries may write anything into theirs.
-_TRUSTED_LOGGER = "uvicorn"
+# uvicorn's messages and ours are fixed words, ports and counts; other libraries may write anything into theirs.
+_SERVER_LOGGER = "uvicorn"
+_TRUSTED_LOGGERS = {_SERVER_LOGGER, "service"}
 
 Logger = FilteringBoundLogger
 
@@ -75,7 +76,7 @@ def adopt_library_logs(logger: Logger, level: Literal["debug", "info", "warning"
     root.handlers = [_Forwarder(logger)]
     root.setLevel(max(logging.INFO, getattr(logging, level.upper())))
     # Its start and stop are told by the server in better words.
-    logging.getLogger(_TRUSTED_LOGGER).setLevel(logging.WARNING)
+    logging.getLogger(_SERVER_LOGGER).setLevel(logging.WARNING)
 
 
 class _Forwarder(logging.Handler):
@@ -84,7 +85,7 @@ class _Forwarder(logging.Handler):
         self._logger = logger
 
     def emit(self, record: logging.LogRecord) -> None:
-        trusted = record.name.split(".")[0] == _TRUSTED_LOGGER
+        trusted = record.name.split(".")[0] in _TRUSTED_LOGGERS
         event = record.getMessage() if trusted else "library message withheld"
         error = record.exc_info[1] if record.exc_info else None
         self._logger.log(record.levelno, event, logger=record.name, exc_info=error)
