@@ -11,7 +11,7 @@ are decided in `api/problems.py` only.
     └── InvalidDocumentError   a file given to the command line; never an answer over HTTP
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
 
@@ -163,3 +163,12 @@ class InvalidDocumentError(VersoError):
     """A file is not what its format says: damaged, encrypted, too large when unpacked, or in another encoding."""
 
     code = "invalid_document"
+
+
+def chain(error: BaseException | None) -> Iterator[BaseException]:
+    """Yields an exception and its causes, outermost first, each once though they may go in a circle."""
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
+        yield error
+        error = error.__cause__ or error.__context__

@@ -14,6 +14,8 @@ from typing import Any, Literal, TextIO
 import structlog
 from structlog.typing import FilteringBoundLogger, Processor
 
+from service.errors import chain
+
 FIELDS = frozenset(
     {
         "address",
@@ -108,15 +110,7 @@ def _write_json(logger: Any, method: str, event: MutableMapping[str, Any]) -> st
 
 def describe_exception(error: BaseException) -> list[str]:
     """Lists an exception and its causes as type names and code places, outermost first, without any message."""
-    lines: list[str] = []
-    seen: set[int] = set()
-    cause: BaseException | None = error
-    while cause is not None and id(cause) not in seen:
-        seen.add(id(cause))
-        lines.append(type(cause).__qualname__)
-        lines += _places(cause.__traceback__)
-        cause = cause.__cause__ or cause.__context__
-    return lines
+    return [line for one in chain(error) for line in (type(one).__qualname__, *_places(one.__traceback__))]
 
 
 def _places(trace: TracebackType | None) -> list[str]:

@@ -2,7 +2,9 @@
 
 import logging
 import threading
+from itertools import islice
 
+from service.errors import chain
 from service.scheduler.stats import EncodeStats, SharedKind, StepStats
 from service.scheduler.wire import Outcome, StatsCall, Trouble
 
@@ -64,18 +66,10 @@ class Outbox(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         """Keeps who complains and of what exception, not the words."""
         error = record.exc_info[1] if record.exc_info else None
+        kinds = tuple(type(one).__qualname__ for one in islice(chain(error), _MOST_KINDS))
         with self._mutex:
-            self._troubles.append(Trouble(record.name, record.levelno, _kinds(error)))
+            self._troubles.append(Trouble(record.name, record.levelno, kinds))
 
     def _keep(self, name: str, *arguments: EncodeStats | StepStats | str | float) -> None:
         with self._mutex:
             self._stats.append((name, arguments))
-
-
-def _kinds(error: BaseException | None) -> tuple[str, ...]:
-    """Returns the names of an exception's type and its causes' types, outermost first; causes may go in a circle."""
-    kinds: list[str] = []
-    while error is not None and len(kinds) < _MOST_KINDS:
-        kinds.append(type(error).__qualname__)
-        error = error.__cause__ or error.__context__
-    return tuple(kinds)

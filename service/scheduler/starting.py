@@ -1,12 +1,12 @@
 """Starting the decode loops of a model: on threads of this process, or each in a process of its own."""
 
-from collections.abc import Sequence as Items
 from dataclasses import dataclass, replace
 
 from service.engine.options import EngineOptions
 from service.engine.threads import decode_threads, threads_of_run, usable_cpus
 from service.package.package import ModelPackage
 from service.scheduler.options import SchedulerOptions
+from service.scheduler.pool import DecodePool
 from service.scheduler.process import DecodeProcess
 from service.scheduler.stats import StatsSink
 from service.scheduler.wire import Setup
@@ -36,7 +36,7 @@ def start_decoders(
     count = decode_threads(options.num_decode_threads, num_threads, cpus)
     setup = Setup(
         package=package.folder.absolute(),
-        engine=replace(options, num_threads=num_threads, num_decode_threads=1),
+        engine=replace(options, num_threads=num_threads),
         limits=limits.divided(count),
         rules=rules,
     )
@@ -53,16 +53,9 @@ def _start_processes(setup: Setup, sink: StatsSink, count: int) -> Decoders:
         processes.extend(DecodeProcess(setup, sink, f"{setup.package.name}-{index}") for index in range(count))
         started, *_ = [process.wait_until_started() for process in processes]
     except BaseException:
-        _stop(processes)
+        DecodePool(processes).close(0.0)
         raise
     return Decoders(tuple(processes), started.precision, started.provider, started.num_threads)
-
-
-def _stop(workers: Items[DecodeWorker]) -> None:
-    for worker in workers:
-        worker.stop(0.0)
-    for worker in workers:
-        worker.join()
 
 
 def _start_threads(package: ModelPackage, setup: Setup, sink: StatsSink, count: int) -> Decoders:

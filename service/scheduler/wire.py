@@ -84,8 +84,8 @@ class Trouble:
 class Report:
     """What has happened since the last report, and how things stand.
 
-    outcomes: of submissions, by number. left_sequences, left_tokens,
-    ended_tokens: of all that was ever submitted, what has left the queue and what has ended.
+    outcomes: of submissions, by number. left_sequences, left_tokens, ended_tokens: of all that was ever submitted, what
+    has left the queue and what has ended.
     """
 
     outcomes: tuple[tuple[int, Outcome], ...]

@@ -93,5 +93,8 @@ ANGLED_NAME: Final = re.compile(rf"<(?!(?:{_HTML_NAMES})>)[A-Za-z][\w-]*>", re.I
 DATE: Final = re.compile(r"\d{1,2}\.\d{1,2}\.(?:\d{2}|\d{4})|\d{4}\.\d{1,2}\.\d{1,2}")
 GROUPED_NUMBER: Final = re.compile(r"\d{1,3}(?:\.\d{3}){2,}")
 CODE_MARKS: Final = re.compile("`+")
+OWN_CASE: Final = re.compile(r"(?<![\w.])[a-z]{1,3}[A-Z][A-Za-z0-9]{0,20}(?!\w)")
+"""Matches words that are written with small letters first wherever they stand: pH, kB, iPhone, macOS."""
+
 PLAIN: Final = re.compile(r"(?:(?<![a-z])[A-Z]|[a-z \n\r\t,;'\"!?()]++|[.:](?![^\s.\"')])|(?<![-_/\\ ])-(?=[A-Za-z]))*")
-"""Matches all of a text in which nothing of the above can be, nor a word with a capital behind a small letter."""
+"""Matches all of a text in which nothing of the above can be."""

@@ -37,18 +37,14 @@ def protect(text: str, is_known: Callable[[str], bool], never: Sequence[Span] = 
     is_known: says whether a vocabulary can express a text. It is asked about the whole text, and only if it says no,
     about words and characters. never: further stretches that must not change, in any order.
     """
-    if not never and is_plain(text, is_known):
+    if not never and patterns.PLAIN.fullmatch(text) and is_known(text):
         return (text,) if text else ()
-    marked = [_Find(max(0, span.start), min(span.end, len(text))) for span in never if span.start < span.end]
+    marked = [_Find(*match.span()) for match in patterns.OWN_CASE.finditer(text)]
+    marked += (_Find(max(0, span.start), min(span.end, len(text))) for span in never if span.start < span.end)
     found = _extended(text, _merged([*_code(text), *_patterns(text)]))
     finds = _merged([*marked, *found])
     finds = _merged([*finds, *_unknown(text, finds, is_known)])
     return tuple(_items(text, _closed_up(text, finds)))
-
-
-def is_plain(text: str, is_known: Callable[[str], bool]) -> bool:
-    """Say, of most texts, that they have nothing to protect; nor have they a capital behind a small letter."""
-    return patterns.PLAIN.fullmatch(text) is not None and is_known(text)
 
 
 def _items(text: str, finds: Iterable[_Find]) -> Iterator[Item]:

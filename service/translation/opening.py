@@ -7,7 +7,7 @@ from dataclasses import replace
 from service.text.document import Document, Item, Placeholder, Span
 from service.text.markup.html import parse_html
 from service.text.markup.xml import parse_xml
-from service.text.protection import is_plain, protect
+from service.text.protection import protect
 from service.text.segmentation import SegmentationOptions, segment
 from service.text.spaces import UNSPACED
 from service.translation.translation import TranslationRequest
@@ -16,9 +16,6 @@ from service.translation.translation import TranslationRequest
 _NOT_BEHIND_WORD = rf"(?<![^\W{UNSPACED}])"
 _NOT_BEFORE_WORD = rf"(?![^\W{UNSPACED}])"
 _SPACED = re.compile(rf"[^\W{UNSPACED}]")
-
-# Words that are written with small letters first wherever they stand: pH, kB, iPhone, macOS.
-_OWN_CASE = re.compile(r"(?<![\w.])[a-z]{1,3}[A-Z][A-Za-z0-9]{0,20}(?!\w)")
 
 
 class Protector:
@@ -30,16 +27,11 @@ class Protector:
 
     def __call__(self, text: str) -> tuple[Item, ...]:
         """Returns the items of a text; joined, they are the text."""
-        if text and not self._literals and is_plain(text, self._is_known):
-            return (text,)
         return protect(text, self._is_known, self._named(text))
 
     def _named(self, text: str) -> tuple[Span, ...]:
-        own = [Span(*match.span()) for match in _OWN_CASE.finditer(text)]
         present = [literal for literal in self._literals if literal in text]
-        if present:
-            own += (Span(*match.span()) for match in _pattern(present).finditer(text))
-        return tuple(own)
+        return tuple(Span(*match.span()) for match in _pattern(present).finditer(text)) if present else ()
 
 
 def open_document(text: str | Document, language: str, request: TranslationRequest, protector: Protector) -> Document:

@@ -31,6 +31,7 @@ from service.search.group import SearchTask
 from service.search.options import DecodingOptions, guarded
 from service.translation.model import LoadedModel
 from tests.contract.serving import wait_until
+from tests.doubles import decoded
 from tests.integration.running import PACKAGE, ROOT, held_out_sources, package, rules
 from tests.integration.served import served, translate
 
@@ -104,20 +105,7 @@ def sequences(options: DecodingOptions, with_alignment: bool) -> list[Sequence]:
 def contents(pool: DecodePool, given: list[Sequence]) -> list[list[tuple]]:
     dispatch = pool.dispatch(given, None)
     assert len(dispatch.shares) == 2
-    results = dispatch.gather([future.result(SECONDS) for future in dispatch.futures])
-    return [
-        [
-            (
-                one.token_ids,
-                one.token_log_probs,
-                one.score,
-                one.stop_reason,
-                None if one.alignment is None else (one.alignment.dtype.str, one.alignment.tolist()),
-            )
-            for one in result.hypotheses
-        ]
-        for result in results
-    ]
+    return decoded.contents(dispatch, SECONDS)
 
 
 @pytest.mark.parametrize("name", OPTIONS)

@@ -31,6 +31,7 @@ from service.search.group import SearchTask
 from service.search.options import DecodingOptions
 from service.search.rules import DecodingRules
 from tests.contract.serving import wait_until
+from tests.doubles import decoded
 from tests.doubles.scripted_child import BROKEN, FAILING, FAULTY, SECRET, SLOW, OddEngine
 from tests.doubles.scripted_engine import EOS_ID, START_ID
 
@@ -150,18 +151,7 @@ def mixed(count):
 
 
 def contents(dispatch):
-    results = dispatch.gather([future.result(SECONDS) for future in dispatch.futures])
-    return [
-        (
-            one.token_ids,
-            one.token_log_probs,
-            one.score,
-            one.stop_reason,
-            one.alignment is not None and one.alignment.tolist(),
-        )
-        for result in results
-        for one in result.hypotheses
-    ]
+    return decoded.contents(dispatch, SECONDS)
 
 
 def submit(worker, *sequences, deadline=None):
