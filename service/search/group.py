@@ -225,12 +225,12 @@ class SearchGroup(ABC):
         self._history.record(self._slots.at, tokens, parents, log_probs)
 
     def _add_loops(self, ended: list[int]) -> None:
-        """Adds to the indices of members that ended those whose best live hypothesis ends in a loop."""
+        """Adds to the indices of members that ended those whose best live hypothesis loops."""
         for slot, honest_repeats in self._loop_watch.due():
             index = self._slots.index(slot)
             if index not in ended:
                 member = self._members[slot]
-                member.loops = self._loop_watch.loops(slot, member.start, honest_repeats)
+                member.loops = self._loop_watch.loops(slot, member.start, member.task.source_length, honest_repeats)
                 if member.loops:
                     ended.append(index)
 

@@ -1,9 +1,9 @@
-"""Looking for members whose best live hypothesis ends in a loop: at few of them in each step, now and then."""
+"""Looking for members whose best live hypothesis loops: at few of them in each step, now and then."""
 
 from collections.abc import Iterable
 
 from service.search.history import History
-from service.text.repetition import tail_period
+from service.text.repetition import is_runaway, tail_period
 
 # Steps between two looks: one costs some microseconds, and so many tokens at most are in vain.
 _STEPS_BETWEEN_LOOKS = 8
@@ -28,9 +28,14 @@ class LoopWatch:
         """Returns slots to look at after the present step, each with its honest repeats."""
         return self._watched[self._history.steps % _STEPS_BETWEEN_LOOKS].items()
 
-    def loops(self, slot: int, start: int, honest_repeats: int) -> bool:
-        """Says whether the best live hypothesis of a slot, whose first step was `start`, ends in a loop."""
+    def loops(self, slot: int, start: int, source_length: int, honest_repeats: int) -> bool:
+        """Says whether the best live hypothesis of a slot, whose first step was `start`, loops.
+
+        As long as it is no longer than its source, only its end is looked at, which takes much less time.
+        """
         now = self._history.steps
+        if now - start > source_length:
+            return is_runaway(self._history.tokens(slot, start, now, 0), honest_repeats)
         # What stands twice at least has its last token twice in little more than half of it.
         *others, last = self._history.tokens(slot, now - (now - start) // 2 - 1, now, 0)
         return last in others and tail_period(self._history.tokens(slot, start, now, 0), honest_repeats) > 0

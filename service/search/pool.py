@@ -48,9 +48,8 @@ class Pool:
         return len(self.best) == self._width
 
     def normalised(self, score: float, length: int) -> float:
-        """Returns a sum of log-probabilities divided by length^length_penalty, all of them float32."""
-        # A quotient of float32 numbers rounds to the same float32 by way of float64. Plain floats are cheaper here.
-        return float(_FLOAT32.unpack(_FLOAT32.pack(score / _divisor(length, self._length_penalty)))[0])
+        """Returns the score of a hypothesis by the member's own length penalty; see `normalised`."""
+        return normalised(score, length, self._length_penalty)
 
     def add(self, finished: list[Finished]) -> None:
         """Takes in what finished in one step, in order; of equal scores the older one or the first stays ahead."""
@@ -68,6 +67,12 @@ class Pool:
         """Says whether a full pool can no longer change; score is the sum of the best live hypothesis."""
         possible = self.normalised(score, self._reach or length)
         return self._stops_early or not possible > self.best[-1].score
+
+
+def normalised(score: float, length: int, length_penalty: float) -> float:
+    """Returns a sum of log-probabilities divided by length^length_penalty, all of them float32."""
+    # A quotient of float32 numbers rounds to the same float32 by way of float64. Plain floats are cheaper here.
+    return float(_FLOAT32.unpack(_FLOAT32.pack(score / _divisor(length, length_penalty)))[0])
 
 
 @lru_cache(maxsize=4096)

@@ -7,7 +7,8 @@ from service.engine.arrays import IntArray
 from service.scheduler.sequence import Sequence as DecodeSequence
 from service.scheduler.sequence import SequenceResult
 from service.search.hypothesis import Hypothesis, StopReason
-from service.search.options import LENGTH_RATIO_AFTER_LOOP, DecodingOptions
+from service.search.options import LENGTH_RATIO_AFTER_LOOP, DecodingOptions, after_loop
+from service.search.pool import normalised
 from service.text.repetition import is_runaway, kept_places, retry_ngram_size, source_repeats
 from service.translation.direction import Direction
 from service.translation.translation import RetryReason
@@ -17,13 +18,15 @@ from service.translation.translation import RetryReason
 class Question:
     """One text for the model.
 
-    source_ids: (l,) int64, the whole source. own_ratio: whether the length ratio among the options is the caller's, who
-    then gets what it leaves; else it is a guard, which an honest translation may exceed.
+    source_ids: (l,) int64, the whole source. num_wanted: hypotheses the caller wants; the options may ask for more. own_ratio:
+    whether the length ratio among the options is the caller's, who then gets what it leaves; else it is a guard, which
+    an honest translation may exceed.
     """
 
     text: str
     source_ids: IntArray
     options: DecodingOptions
+    num_wanted: int
     with_alignment: bool
     own_ratio: bool = False
 
@@ -40,7 +43,8 @@ class Answer:
 class Asking:
     """A question on its way: `sequence` is to be decoded next, until `take` gives the answer."""
 
-    def __init__(self, question: Question, direction: Direction) -> None:
+    def __init__(self, question: Question, direction: Direction, *, has_looped: bool = False) -> None:
+        """has_looped: whether another text of the same unit has; then loops are forbidden from the start."""
         self._question = question
         self._direction = direction
         self._eos = direction.package.manifest.special_ids.eos
@@ -48,6 +52,9 @@ class Asking:
         self._repeats = source_repeats(question.text) if question.options.stop_loops else 1
         self._tries: list[tuple[Hypothesis, ...]] = []
         self._retried: list[RetryReason] = []
+        if has_looped and self._options.stop_loops:
+            self._retried.append("repetition")
+            self._options = self._without_loop(())
 
     def sequence(self) -> DecodeSequence:
         """Returns the sequence of the present try."""
@@ -58,16 +65,17 @@ class Asking:
 
     def take(self, result: SequenceResult) -> Answer | None:
         """Takes the result of the present try; returns the answer unless another try is worth it."""
-        self._tries.append(result.hypotheses)
-        best = result.hypotheses[0]
+        hypotheses = tuple(map(self._as_wanted, result.hypotheses))
+        self._tries.append(hypotheses)
+        best = hypotheses[0]
         again = self._options
         reason: RetryReason
         if self._loops(best):
-            reason, again = "repetition", self._without_loop(best)
+            reason, again = "repetition", self._narrowed(self._without_loop(self._said(best)))
         elif self._was_cut(best):
             reason, again = "length", replace(self._options, max_length_ratio=0.0)
         else:
-            return self._answer(best, result.hypotheses)
+            return self._answer(best, hypotheses)
         if again == self._options or reason in self._retried:
             return self._least_bad()
         self._retried.append(reason)
@@ -85,15 +93,20 @@ class Asking:
         may_be_honest = is_short and not self._question.own_ratio and "repetition" not in self._retried
         return hypothesis.stop_reason is StopReason.LENGTH and may_be_honest
 
-    def _without_loop(self, hypothesis: Hypothesis) -> DecodingOptions:
-        size = retry_ngram_size(self._said(hypothesis), self._repeats)
-        present = self._options.no_repeat_ngram_size
+    def _without_loop(self, said: Sequence[int]) -> DecodingOptions:
         ratio = self._options.max_length_ratio if self._question.own_ratio else LENGTH_RATIO_AFTER_LOOP
-        return replace(
-            self._options,
-            no_repeat_ngram_size=min(size, present) if present else size,
-            max_length_ratio=ratio,
-        )
+        return after_loop(self._options, retry_ngram_size(said, self._repeats), ratio)
+
+    def _narrowed(self, options: DecodingOptions) -> DecodingOptions:
+        """Greedy search, if one hypothesis is wanted: under a ban it says more of the source and takes less time."""
+        return options if self._question.num_wanted > 1 else replace(options, beam_size=1, num_hypotheses=1)
+
+    def _as_wanted(self, hypothesis: Hypothesis) -> Hypothesis:
+        """Scores what a narrowed search has found like the search that was wanted."""
+        if self._options.beam_size == self._question.options.beam_size:
+            return hypothesis
+        length, penalty = len(hypothesis.token_ids), self._options.length_penalty
+        return replace(hypothesis, score=normalised(hypothesis.score, length, penalty))
 
     def _least_bad(self) -> Answer:
         """Chooses when no further try is worth it: what has ended and does not loop, or else a loop cut short."""

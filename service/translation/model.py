@@ -68,7 +68,7 @@ class LoadedModel:
         direction = self.direction(*self.pairs[0])
         options = DecodingOptions(beam_size=min(2, self.defaults.beam_size), max_new_tokens=8)
         (ids,) = direction.encode([_WARM_UP_TEXT])
-        question = Question(_WARM_UP_TEXT, direction.around(ids), options, with_alignment=False)
+        question = Question(_WARM_UP_TEXT, direction.around(ids), options, options.num_hypotheses, with_alignment=False)
         dispatch = self.pool.dispatch([Asking(question, direction).sequence()], None)
         # A model may well say nothing to the text; one that fails, or gives values that are no numbers, raises here.
         dispatch.gather([future.result(timeout=_WARM_UP_SECONDS) for future in dispatch.futures])

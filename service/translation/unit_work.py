@@ -77,13 +77,13 @@ class UnitWork:
             # A beam ends with other hypotheses in hand; the first one that holds is taken.
             options = replace(options, num_hypotheses=options.beam_size)
         with_alignment = attempt.needs_alignment or settings.details.alignments
-        self._askings = [
-            Asking(
-                Question(text, settings.direction.around(ids), options, with_alignment, settings.own_ratio),
-                settings.direction,
-            )
+        num_wanted, own_ratio = settings.options.num_hypotheses, settings.own_ratio
+        direction, has_looped = settings.direction, "repetition" in self._retried
+        questions = [
+            Question(text, direction.around(ids), options, num_wanted, with_alignment, own_ratio)
             for text, ids in zip(attempt.texts, encoded, strict=True)
         ]
+        self._askings = [Asking(question, direction, has_looped=has_looped) for question in questions]
         self._answers = [None] * len(self._askings)
 
     def sequences(self) -> list[DecodeSequence]:

@@ -1,5 +1,7 @@
 """When the model is asked again about a text, and which of its answers is taken."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -19,10 +21,18 @@ def said(*ids: int, score: float = -1.0, reason: StopReason = StopReason.END_TOK
     return Hypothesis((*ids, *ends), (-0.5,) * (len(ids) + len(ends)), score, reason, alignment)
 
 
-def asking(text: str = "the house", options: DecodingOptions = OPTIONS, *, own_ratio: bool = False) -> Asking:
+def asking(
+    text: str = "the house",
+    options: DecodingOptions = OPTIONS,
+    *,
+    num_wanted: int = 1,
+    own_ratio: bool = False,
+    has_looped: bool = False,
+) -> Asking:
     direction = WordModel().direction("en", "de")
     ids = direction.around(direction.encode([text])[0])
-    return Asking(Question(text, ids, options, with_alignment=True, own_ratio=own_ratio), direction)
+    question = Question(text, ids, options, num_wanted, with_alignment=True, own_ratio=own_ratio)
+    return Asking(question, direction, has_looped=has_looped)
 
 
 def result(*hypotheses: Hypothesis) -> SequenceResult:
@@ -49,9 +59,49 @@ def test_a_loop_is_asked_about_again_under_a_ban():
     one = asking()
     assert one.take(result(said(*LOOP))) is None
     assert options_of(one).no_repeat_ngram_size > 0
-    sound = said(20, 21)
-    answer = one.take(result(sound))
-    assert (answer.hypotheses, answer.retried) == ((sound,), ("repetition",))
+    answer = one.take(result(said(20, 21)))
+    assert [one.token_ids for one in answer.hypotheses] == [(20, 21, EOS)]
+    assert answer.retried == ("repetition",)
+
+
+def test_under_a_ban_search_is_greedy_where_one_hypothesis_is_wanted_and_scored_as_if_it_were_not():
+    one = asking(options=replace(OPTIONS, length_penalty=2.0))
+    assert one.take(result(said(*LOOP))) is None
+    options = options_of(one)
+    assert (options.beam_size, options.num_hypotheses) == (1, 1)
+    (best,) = one.take(result(said(20, 21, score=-1.5))).hypotheses
+    assert best.score == pytest.approx(-1.5 / 3**2)
+
+
+def test_under_a_ban_search_is_as_wide_as_before_where_several_hypotheses_are_wanted():
+    one = asking(num_wanted=2)
+    assert one.take(result(said(*LOOP))) is None
+    options = options_of(one)
+    assert (options.beam_size, options.num_hypotheses) == (2, 2)
+    best, other = said(20, 21), said(20, 22, score=-2)
+    assert one.take(result(best, other)).hypotheses == (best, other)
+
+
+def test_where_another_text_of_the_unit_has_looped_a_ban_holds_from_the_start():
+    one = asking(has_looped=True)
+    options = options_of(one)
+    assert options.no_repeat_ngram_size > 0
+    assert options.max_length_ratio < OPTIONS.max_length_ratio
+    assert options.beam_size == OPTIONS.beam_size
+    loop = said(*LOOP, reason=StopReason.LENGTH)
+    (best,) = one.take(result(loop)).hypotheses
+    assert best.token_ids == (20, 21)
+
+
+def test_without_the_guard_there_is_no_ban_whatever_has_looped():
+    assert options_of(asking(options=DecodingOptions(), has_looped=True)) == DecodingOptions()
+
+
+def test_a_ban_of_the_caller_s_own_is_only_ever_made_stricter():
+    for own, most in ((2, 2), (9, 3)):
+        one = asking(options=replace(OPTIONS, no_repeat_ngram_size=own))
+        assert one.take(result(said(*LOOP))) is None
+        assert options_of(one).no_repeat_ngram_size == most
 
 
 def test_a_loop_that_the_search_has_stopped_is_asked_about_again():

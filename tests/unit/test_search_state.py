@@ -11,7 +11,7 @@ from service.search.options import DecodingOptions
 from service.search.pool import Finished, Pool
 from service.search.processors import repeated_ngram_ends
 from service.search.slots import Slots
-from service.text.repetition import tail_period
+from service.text.repetition import is_runaway, tail_period
 
 
 def test_the_lowest_free_slot_is_taken_and_slots_stay_in_order():
@@ -83,13 +83,16 @@ def test_paths_are_read_back_as_they_were_written_while_others_come_and_go(width
 
 
 @pytest.mark.parametrize("width", [1, 2])
-def test_a_watched_slot_loops_where_its_whole_path_does(width):
+def test_a_watched_slot_loops_where_its_path_ends_in_a_loop_or_has_outgrown_its_source_with_one(width):
     chance = random.Random(3)
     found = {True: 0, False: 0}
-    for _ in range(400):
+    for _ in range(600):
+        source_length = chance.choice([12, 99])
         period, length = chance.randint(1, 7), 8 * chance.randint(1, 5)
         head = [chance.randrange(9) for _ in range(chance.randint(0, length))]
         tokens = (head + [10 + place % period for place in range(length)])[:length]
+        if chance.random() < 0.3:
+            tokens[-1] = 9
         history = History(1, width)
         watch = LoopWatch(history)
         watch.add(0, 1)
@@ -97,8 +100,8 @@ def test_a_watched_slot_loops_where_its_whole_path_does(width):
             assert list(watch.due()) == ([(0, 1)] if step % 8 == 0 else [])
             row = np.full((1, width), token)
             history.record(slice(1), row, np.zeros((1, width), np.int64), row.astype(np.float32))
-        loops = watch.loops(0, 0, 1)
-        assert loops == (tail_period(tokens, 1) > 0)
+        loops = watch.loops(0, 0, source_length, 1)
+        assert loops == (is_runaway(tokens, 1) if length > source_length else tail_period(tokens, 1) > 0)
         found[loops] += 1
         watch.discard(0, 0)
         assert not list(watch.due())
