@@ -19,8 +19,8 @@ class Question:
     """One text for the model.
 
     source_ids: (l,) int64, the whole source. num_wanted: hypotheses the caller wants; the options may ask for more.
-    own_ratio: whether the length ratio among the options is the caller's, who then gets what it leaves; else it is a guard, which
-    an honest translation may exceed.
+    own_ratio: whether the length ratio among the options is the caller's, who then gets what it leaves; else it is a
+    guard, which an honest translation may exceed.
     """
 
     text: str
