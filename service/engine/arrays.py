@@ -1,6 +1,7 @@
 """Array types of the engine, and what goes into and comes out of one decoder step."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -11,6 +12,15 @@ KeptArray = npt.NDArray[np.float32 | np.float16]
 KeptType = type[np.float32 | np.float16]
 IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
+
+
+class RowCopy(NamedTuple):
+    """Row `target` gets what row `source` has cached at positions `start` to `stop` - 1."""
+
+    source: int
+    target: int
+    start: int
+    stop: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)

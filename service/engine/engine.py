@@ -17,6 +17,7 @@ from service.engine.arrays import (
     IntArray,
     KeptArray,
     KeptType,
+    RowCopy,
     StepInputs,
     StepOutputs,
 )
@@ -123,9 +124,9 @@ class Engine:
         """Drops memories (n,) int64 of one kind; returns the new index of every old one, -1 for those dropped."""
         return (self._solo if solo else self._shared).remove(memories)
 
-    def copy_rows(self, sources: IntArray, targets: IntArray, lengths: IntArray) -> None:
-        """Copies what rows have cached; see KVCache.copy_rows."""
-        self._cache.copy_rows(sources, targets, lengths)
+    def copy_rows(self, copies: Sequence[RowCopy]) -> None:
+        """Copies what rows have cached; no row may be both read and written."""
+        self._cache.copy_rows(copies)
 
     def step(self, inputs: StepInputs) -> StepOutputs:
         """Runs the decoder once over rows 0 to R-1, writing each row's new key and value at its position.
@@ -133,7 +134,7 @@ class Engine:
         The outputs hold until the next step. A row whose log_probs are not finite is broken, alone. Raises
         EngineError if ONNX Runtime fails.
         """
-        num_rows, length = len(inputs.tokens), int(inputs.positions.max()) + 1
+        num_rows, length = len(inputs.tokens), int(np.maximum.reduce(inputs.positions)) + 1
         self._cache.reserve(length, num_rows)
         self._bind_caches(num_rows)
         self._bind_rows(inputs)
@@ -145,7 +146,6 @@ class Engine:
         except Exception as error:
             # ONNX Runtime raises a dozen unrelated classes here, none documented.
             raise EngineError(f"the decoder failed: {error}") from error
-        self._cache.written(inputs.positions)
         return replace(outputs, alignment=self._alignment(inputs)) if len(inputs.aligned) else outputs
 
     def _cache_layout(self) -> CacheLayout:

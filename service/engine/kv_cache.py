@@ -3,18 +3,15 @@
 Layers with self-attention keep keys and values, which grow with the row; layers with a recurrent unit keep one vector.
 Rows are dense: row r of the cache is row r of a step. The buffers have room for `max_rows` rows from the start and
 grow in length when a row outgrows them, so memory follows the longest translation seen.
-
-Beams of one source differ in their last few tokens only. So every position of every row carries a stamp, the same where
-a copy put the same keys and values, and a copy leaves out what its target has already.
 """
 
-import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import onnxruntime as ort
 
-from service.engine.arrays import IntArray, KeptArray, KeptType
+from service.engine.arrays import KeptArray, KeptType, RowCopy
 from service.engine.prefix import Prefix
 
 _FIRST_LENGTH = 64
@@ -50,9 +47,6 @@ class KVCache:
         # Pages of the buffer that no row has reached cost no memory.
         shape = (len(layout.attention), max_rows, layout.num_heads, _FIRST_LENGTH, layout.head_width)
         self._hold(np.empty(shape, layout.dtype))
-        self._rows = np.arange(max_rows)
-        self._num_stamps = 0
-        self._stamps = self._new_stamps((max_rows, _FIRST_LENGTH))
 
     def view(self, name: str, num_rows: int) -> KeptArray:
         """Returns the first rows of one tensor (R, ...), contiguous."""
@@ -72,39 +66,27 @@ class KVCache:
             room *= 2
         self._hold(np.empty((tensors, max_rows, heads, room, width), self._layout.dtype))
         self._data[:, :num_rows, :, : old.shape[3]] = old[:, :num_rows]
-        self._stamps = np.hstack([self._stamps, self._new_stamps((max_rows, room - old.shape[3]))])
         self.version += 1
 
-    def written(self, positions: IntArray) -> None:
-        """Says that a step has written rows 0 to R-1 at positions (R,) int64, one each."""
-        if self._layout.attention:
-            rows = self._rows[: len(positions)]
-            self._stamps[rows, positions] = rows + self._num_stamps
-            self._num_stamps += len(rows)
-
-    def copy_rows(self, sources: IntArray, targets: IntArray, lengths: IntArray) -> None:
-        """Copies the first lengths[i] positions of row sources[i] to row targets[i]; all (n,) int64.
-
-        No row may be both a source and a target.
-        """
-        if not len(sources):
+    def copy_rows(self, copies: Sequence[RowCopy]) -> None:
+        """Copies parts of rows, and their states; no row may be both read and written."""
+        if not copies:
             return
-        self._states[:, targets] = self._states[:, sources]
+        if self._layout.states:
+            targets = [copy.target for copy in copies]
+            self._states[:, targets] = self._states[:, [copy.source for copy in copies]]
         if not self._layout.attention:
             return
-        longest = int(lengths.max())
-        new = self._stamps[sources, :longest]
-        differ = (new != self._stamps[targets, :longest]) & (np.arange(longest) < lengths[:, None])
-        pairs, positions = differ.nonzero()
-        givers, takers = sources[pairs], targets[pairs]
-        self._stamps[takers, positions] = new[pairs, positions]
+        givers: list[int] = []
+        takers: list[int] = []
+        positions: list[int] = []
+        for source, target, start, stop in copies:
+            givers += [source] * (stop - start)
+            takers += [target] * (stop - start)
+            positions += range(start, stop)
         # All at once: every single copy would let go of the interpreter and have to wait for it again.
-        self._data[:, takers, :, positions] = self._data[:, givers, :, positions]
-
-    def _new_stamps(self, shape: tuple[int, ...]) -> IntArray:
-        first = self._num_stamps
-        self._num_stamps += math.prod(shape)
-        return np.arange(first, self._num_stamps).reshape(shape)
+        where = np.array(positions, np.int64)
+        self._data[:, takers, :, where] = self._data[:, givers, :, where]
 
     def _hold(self, data: KeptArray) -> None:
         self._data = data

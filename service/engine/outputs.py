@@ -32,17 +32,22 @@ class OutputBuffers:
             "alignment_query": Prefix(self._queries),
         }
 
+        # What the last step was given; most steps have as many rows as the one before.
+        self._bound: StepOutputs | None = None
+
     @property
     def queries(self) -> FloatArray:
         """Scaled queries of the alignment layer, (max_rows, H * D) float32."""
         return self._queries
 
     def bind(self, binding: Binding, num_rows: int) -> StepOutputs:
-        """Makes the next run write the first `num_rows` rows, and returns them."""
+        """Makes the next run write the first `num_rows` rows, and returns them; always of the same binding."""
+        if self._bound is not None and len(self._bound.ids) == num_rows:
+            return self._bound
         binding.bind_input("k", self._num_best)
         for name, prefix in self._prefixes.items():
             binding.bind_output(name, prefix.value(num_rows))
-        return StepOutputs(
+        self._bound = StepOutputs(
             log_probs=self._log_probs[:num_rows],
             ids=self._ids[:num_rows],
             probes=self._probes[:num_rows],
@@ -50,3 +55,4 @@ class OutputBuffers:
             banned_logits=self._banned_logits[:num_rows],
             alignment=self._alignment[:num_rows],
         )
+        return self._bound

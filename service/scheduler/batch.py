@@ -4,6 +4,7 @@ Rows and memories are dense. A sequence joins with one row, spreads over as many
 step, and leaves with all of them; the last rows then move into the gaps.
 """
 
+import math
 import time
 from collections.abc import Iterable
 from collections.abc import Sequence as Items
@@ -11,15 +12,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from service.engine.arrays import BoolArray, IntArray, StepInputs
+from service.engine.arrays import BoolArray, FloatArray, IntArray, RowCopy, StepInputs
 from service.engine.engine import Engine
 from service.engine.gaps import close_gaps
 from service.scheduler.planner import Load
-from service.scheduler.rows import assign_rows
+from service.scheduler.rows import BeamRows
 from service.scheduler.sequence import Sequence
 from service.search.beam import BeamSearch
 from service.search.greedy import GreedySearch
-from service.search.group import SearchGroup, Selection
+from service.search.group import SearchGroup
 from service.search.hypothesis import Hypothesis
 from service.search.rules import DecodingRules, StepScores
 
@@ -42,6 +43,9 @@ class RunningBatch:
         # A place is a group's width and a slot in that group.
         self._running: dict[tuple[int, int], Sequence] = {}
         self._places: dict[Sequence, tuple[int, int]] = {}
+        # Of places whose beams have rows of their own; those that have yet to get them are fresh.
+        self._beams: dict[tuple[int, int], BeamRows] = {}
+        self._fresh: dict[tuple[int, int], None] = {}
         # Per row, (R,): the token to feed, how many are cached, the memory it looks at, and whether no other row ever
         # looks at that.
         self._tokens: IntArray
@@ -90,6 +94,8 @@ class RunningBatch:
             width = sequence.num_rows
             place = (width, self._group(width).join(sequence.task, row))
             self._places[sequence], self._running[place] = place, sequence
+            if width > 1:
+                self._fresh[place] = None
             sequence.memory = None
         starts = [self._rules.start_of(sequence.task.start_id) for sequence in sequences]
         self._tokens = np.concatenate([self._tokens, np.array(starts, np.int64)])
@@ -106,22 +112,31 @@ class RunningBatch:
         scores = StepScores(
             outputs.log_probs, outputs.ids, outputs.probes, outputs.log_normalizers, outputs.banned_logits
         )
-        broken = np.asarray(~np.isfinite(outputs.log_probs[:, 0]))
+        # Their sum is finite if and only if all of them are.
+        sound = math.isfinite(np.add.reduce(outputs.log_probs[:, 0]))
         ended: list[Ended] = []
-        going: list[tuple[SearchGroup, Selection]] = []
+        chosen: dict[int, tuple[IntArray, IntArray]] = {}
         for width, group in self._groups.items():
             if not len(group):
                 continue
-            is_broken = np.asarray(broken[group.rows[group.slots]].any(axis=1))
             selection = group.advance(scores, outputs.alignment)
-            leaves = selection.ended | is_broken
-            for slot, failed in zip(selection.slots[leaves].tolist(), is_broken[leaves].tolist(), strict=True):
-                ended.append(Ended(self._running[width, slot], () if failed else group.hypotheses(slot)))
-            going.append((group, selection.of(~leaves)))
+            broken = [] if sound else self._broken(group, outputs.log_probs)
+            leaving = sorted({*selection.ended, *broken})
+            for index in leaving:
+                slot = group.slots[index]
+                ended.append(Ended(self._running[width, slot], () if index in broken else group.hypotheses(slot)))
+            if leaving:
+                stays = np.ones(len(group), np.bool_)
+                stays[leaving] = False
+                chosen[width] = selection.parents[stays], selection.tokens[stays]
+            else:
+                chosen[width] = selection.parents, selection.tokens
         freed, memories = self._leave(one.sequence for one in ended)
-        vacant = self._spread(going, freed)
-        for group, selection in going:
-            self._continue(group, selection)
+        vacant = self._spread(freed)
+        for width, (parents, tokens) in chosen.items():
+            self._continue(self._groups[width], parents, tokens)
+        self._fresh.clear()
+        self._positions += 1
         self._close_gaps(vacant, memories)
         return ended
 
@@ -135,6 +150,8 @@ class RunningBatch:
         self._groups.clear()
         self._running.clear()
         self._places.clear()
+        self._beams.clear()
+        self._fresh.clear()
         self._forget_rows()
         self._engine.reset()
         return sequences
@@ -165,6 +182,11 @@ class RunningBatch:
             num_best=num_best,
         )
 
+    def _broken(self, group: SearchGroup, log_probs: FloatArray) -> list[int]:
+        """Returns the indices of members with a row whose numbers are none."""
+        is_broken = ~np.isfinite(log_probs[:, 0])[group.member_rows]
+        return [index for index, rows in enumerate(is_broken.tolist()) if any(rows)]
+
     def _leave(self, sequences: Iterable[Sequence]) -> tuple[list[int], dict[bool, list[int]]]:
         """Takes sequences off the books; returns the rows and memories they leave behind, memories by being solo."""
         rows: list[int] = []
@@ -179,53 +201,63 @@ class RunningBatch:
             rows.extend(own)
             memories[width == 1].append(int(self._memories[own[0]]))
             group.leave(slot)
+            self._fresh.pop(place, None)
+            self._beams.pop(place, None)
         return rows, memories
 
-    def _spread(self, going: list[tuple[SearchGroup, Selection]], freed: list[int]) -> list[int]:
-        """Gives sequences after their first step their further rows, freed ones first; returns freed ones left over.
-
-        Beams all continue the one row then, whatever index the search gave it.
-        """
+    def _spread(self, freed: list[int]) -> list[int]:
+        """Gives sequences after their first step their further rows, freed ones first; returns freed ones left over."""
         vacant = list(freed)
-        for group, selection in going:
-            if group.width == 1:
-                continue
-            fresh = self._positions[group.rows[selection.slots, 0]] == 0
-            selection.parents[fresh] = 0
-            for slot in selection.slots[fresh].tolist():
-                missing = group.width - 1 - len(vacant)
-                if missing > 0:
-                    vacant.extend(range(self.num_rows, self.num_rows + missing))
-                    self._tokens, self._positions, self._memories = (
-                        np.concatenate([values, np.zeros(missing, np.int64)])
-                        for values in (self._tokens, self._positions, self._memories)
-                    )
-                    self._solo = np.concatenate([self._solo, np.zeros(missing, np.bool_)])
-                rows = [vacant.pop() for _ in range(group.width - 1)]
-                group.rows[slot, 1:] = rows
-                self._memories[rows], self._solo[rows] = self._memories[group.rows[slot, 0]], False
+        for width, slot in self._fresh:
+            missing = width - 1 - len(vacant)
+            if missing > 0:
+                vacant.extend(range(self.num_rows, self.num_rows + missing))
+                self._tokens, self._positions, self._memories = (
+                    np.concatenate([values, np.zeros(missing, np.int64)])
+                    for values in (self._tokens, self._positions, self._memories)
+                )
+                self._solo = np.concatenate([self._solo, np.zeros(missing, np.bool_)])
+            group = self._groups[width]
+            rows = [vacant.pop() for _ in range(width - 1)]
+            group.rows[slot, 1:] = rows
+            self._positions[rows], self._memories[rows], self._solo[rows] = (
+                0,
+                self._memories[group.rows[slot, 0]],
+                False,
+            )
         return vacant
 
-    def _continue(self, group: SearchGroup, selection: Selection) -> None:
-        """Moves what rows have cached to where their beams go on, and sets what they are fed next."""
-        slots = selection.slots
-        if not len(slots):
+    def _continue(self, group: SearchGroup, parents: IntArray, tokens: IntArray) -> None:
+        """Moves what rows have cached to where beams go on, and sets what they are fed next; both (n, K) int64."""
+        if not len(group):
             return
-        rows = group.rows[slots]
-        positions = self._positions[rows[:, :1]]
         if group.width > 1:
-            rows, sources, targets = assign_rows(rows, selection.parents)
-            self._engine.copy_rows(sources, targets, self._positions[sources] + 1)
-            group.rows[slots] = rows
-        self._tokens[rows] = selection.tokens
-        self._positions[rows] = positions + 1
+            self._follow(group, parents)
+        self._tokens[group.member_rows] = tokens
+
+    def _follow(self, group: SearchGroup, parents: IntArray) -> None:
+        """Gives beams the rows they go on in; fresh ones continue their only row, whatever index the search gave."""
+        copies: list[RowCopy] = []
+        straight, only = list(range(group.width)), [0] * group.width
+        all_rows = group.member_rows.tolist()
+        for index, (slot, own) in enumerate(zip(group.slots, parents.tolist(), strict=True)):
+            place, rows = (group.width, slot), all_rows[index]
+            if place in self._fresh:
+                own, self._beams[place] = only, BeamRows(group.width)
+            elif own == straight:
+                continue
+            all_rows[index], moved = self._beams[place].follow(rows, own, self._positions.item(rows[0]) + 1)
+            copies += moved
+        group.rows[group.slots] = all_rows
+        self._engine.copy_rows(copies)
 
     def _close_gaps(self, rows: list[int], memories: dict[bool, list[int]]) -> None:
         """Moves the last rows and memories into the places of those that left."""
         if rows:
             mapping = close_gaps(np.array(rows, np.int64), self.num_rows)
             moved = np.flatnonzero((mapping >= 0) & (mapping != np.arange(self.num_rows)))
-            self._engine.copy_rows(moved, mapping[moved], self._positions[moved])
+            whole = zip(moved.tolist(), mapping[moved].tolist(), self._positions[moved].tolist(), strict=True)
+            self._engine.copy_rows([RowCopy(old, new, 0, length) for old, new, length in whole])
             for values in (self._tokens, self._positions, self._memories):
                 values[mapping[moved]] = values[moved]
             self._solo[mapping[moved]] = self._solo[moved]
@@ -235,7 +267,7 @@ class RunningBatch:
             )
             self._solo = self._solo[:kept].copy()
             for group in self._groups.values():
-                group.rows[group.slots] = mapping[group.rows[group.slots]]
+                group.rows[group.slots] = mapping[group.member_rows]
         for solo, dropped in memories.items():
             if dropped:
                 mapping = self._engine.forget(np.array(dropped, np.int64), solo=solo)

@@ -1,30 +1,64 @@
-"""Which cache row each beam lives in after a step. Pure arithmetic.
+"""Which cache row each beam lives in after a step, and what must be copied for that. Pure arithmetic.
 
 A beam that continues stays in its parent's row. Only where a parent has several children do the further ones move,
-each into the row of a beam that has none, so as few keys and values as possible are copied.
+each into the row of a beam that has none. Beams of one source differ in their last few tokens only, so a beam that
+moves finds most of what it needs in its new row.
 """
 
-import numpy as np
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from operator import itemgetter
+from typing import NamedTuple
 
-from service.engine.arrays import IntArray
+from service.engine.arrays import RowCopy
 
 
-def assign_rows(rows: IntArray, parents: IntArray) -> tuple[IntArray, IntArray, IntArray]:
-    """Gives the children of n sequences their rows.
+class BeamRows:
+    """What the rows of one sequence's K beams have in common."""
 
-    rows: (n, K) int64, the row of each parent. parents: (n, K) int64, the parent of each child. Returns new rows
-    (n, K), and sources and targets (m,) of the rows to copy; no row is both.
+    __slots__ = ("_common",)
+
+    def __init__(self, width: int) -> None:
+        # Of each two beams, side by side, how many leading positions their rows are known to hold alike.
+        self._common = (0,) * (width * width)
+
+    def follow(self, rows: Sequence[int], parents: Sequence[int], length: int) -> tuple[list[int], list[RowCopy]]:
+        """Gives the children of beams their rows.
+
+        rows: the row of each beam, of which `length` positions are cached. parents: the beam each child continues.
+        Returns the row of each child, and what to copy for them; no row is both read and written.
+        """
+        order, moves, inherited = _rearranged(tuple(parents))
+        common = self._common
+        copies = [RowCopy(rows[parent], rows[place], common[pair], length) for parent, place, pair in moves]
+        self._common = inherited((*common, length))
+        return [rows[place] for place in order], copies
+
+
+class _Rearrangement(NamedTuple):
+    """What a choice of parents means, whatever the rows.
+
+    order: the place among rows that each child gets. moves: for those that leave their parent's, the parent, the new
+    place, and where these two stand among pairs of beams. inherited: takes what pairs of parents have in common, then
+    what children of one parent have, and gives what pairs of children have.
     """
-    count, width = rows.shape
-    index = np.arange(count)[:, None]
-    has_child = np.zeros((count, width), np.bool_)
-    has_child[index, parents] = True
-    # A child stays if none before it has the same parent.
-    like_earlier = (parents[:, :, None] == parents[:, None, :]) & np.tri(width, k=-1, dtype=np.bool_)
-    moves = like_earlier.any(axis=2)
-    new_rows = rows[index, parents]
-    # Per sequence there are as many childless parents as children that move, and both come out in the same order.
-    movers, vacant = np.nonzero(moves), np.nonzero(~has_child)
-    sources, targets = new_rows[movers], rows[vacant]
-    new_rows[movers] = targets
-    return new_rows, sources, targets
+
+    order: tuple[int, ...]
+    moves: tuple[tuple[int, int, int], ...]
+    inherited: Callable[[tuple[int, ...]], tuple[int, ...]]
+
+
+@lru_cache(maxsize=4096)
+def _rearranged(parents: tuple[int, ...]) -> _Rearrangement:
+    width = len(parents)
+    vacant = iter([place for place in range(width) if place not in parents])
+    order: list[int] = []
+    moves: list[tuple[int, int, int]] = []
+    for parent in parents:
+        # There are as many childless parents as children that come after another of the same parent.
+        place = next(vacant) if parent in order else parent
+        if place != parent:
+            moves.append((parent, place, parent * width + place))
+        order.append(place)
+    pairs = [width * width if one == other else one * width + other for one in parents for other in parents]
+    return _Rearrangement(tuple(order), tuple(moves), itemgetter(*pairs))

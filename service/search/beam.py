@@ -100,7 +100,7 @@ class BeamSearch(SearchGroup):
         # 5.
         self._add_final(ended, costs)
         self._add_loops(ended)
-        return self._selection(parents, tokens, ended)
+        return Selection(parents, tokens, ended)
 
     def hypotheses(self, slot: int) -> tuple[Hypothesis, ...]:
         """Returns an ended member's best `num_hypotheses` results: finished ones, or else the live one that loops."""

@@ -34,7 +34,7 @@ class GreedySearch(SearchGroup):
         if eos_id in taken:
             ended += [index for index, token in enumerate(taken) if token == eos_id]
         self._add_loops(ended)
-        return self._selection(self._parents[: len(tokens)], tokens, ended)
+        return Selection(self._parents[: len(tokens)], tokens, ended)
 
     def hypotheses(self, slot: int) -> tuple[Hypothesis, ...]:
         """Returns the one result of an ended member; its score is the plain sum of log-probabilities."""

@@ -16,7 +16,7 @@ from service.search.hypothesis import Hypothesis, StopReason
 from service.search.loops import LoopWatch
 from service.search.options import DecodingOptions
 from service.search.processors import ScoreProcessor
-from service.search.rules import BoolArray, DecodingRules, FloatArray, IntArray, StepScores
+from service.search.rules import DecodingRules, FloatArray, IntArray, StepScores
 from service.search.sampling import Sampler
 from service.search.slots import Slots
 
@@ -46,21 +46,16 @@ class SearchTask:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Selection:
-    """What a group chose in a step, for its n members.
+    """What a group chose in a step, for its n members in order of their slots.
 
-    slots: (n,) int64. parents: (n, K) int64, the beam each new beam continues. tokens: (n, K) int64, what it
-    appended. ended: (n,) bool; an ended member's parents and tokens mean nothing. Slots and ended may be read-only, and
-    parents where K is 1.
+    parents: (n, K) int64, the beam each new beam continues; read-only where K is 1. tokens: (n, K) int64, what it
+    appended. ended: indices of members that have ended, in any order, some perhaps twice; their parents and tokens mean
+    nothing.
     """
 
-    slots: IntArray
     parents: IntArray
     tokens: IntArray
-    ended: BoolArray
-
-    def of(self, members: BoolArray) -> "Selection":
-        """Returns the selection of some members only; members is (n,) bool."""
-        return Selection(self.slots[members], self.parents[members], self.tokens[members], self.ended[members])
+    ended: list[int]
 
 
 @dataclass(slots=True)
@@ -108,17 +103,20 @@ class SearchGroup(ABC):
         self._slots = Slots()
         # No member's last allowed step comes before this one.
         self._first_end = 0
-        # (slots,), read-only: what most steps say of who ended.
-        self._nobody = np.broadcast_to(np.False_, 4)
         self._loop_watch = LoopWatch(self._history)
 
     def __len__(self) -> int:
         return len(self._members)
 
     @property
-    def slots(self) -> IntArray:
-        """(n,) int64, the members' slots, ascending."""
-        return self._slots.array
+    def slots(self) -> list[int]:
+        """The members' slots, ascending."""
+        return self._slots.taken
+
+    @property
+    def member_rows(self) -> IntArray:
+        """(n, K) int64, the rows of the members in order of their slots; may be a view of `rows`."""
+        return self.rows[self._slots.at]
 
     def join(self, task: SearchTask, row: int) -> int:
         """Takes a sequence in, whose first step runs in cache row `row`; returns its slot."""
@@ -234,17 +232,8 @@ class SearchGroup(ABC):
                 if member.loops:
                     ended.append(index)
 
-    def _selection(self, parents: IntArray, tokens: IntArray, ended: list[int]) -> Selection:
-        """Returns the selection of (n, K) parents and tokens with the indices of members that ended."""
-        has_ended = self._nobody[: len(self._members)]
-        if ended:
-            has_ended = has_ended.copy()
-            has_ended[ended] = True
-        return Selection(self._slots.array, parents, tokens, has_ended)
-
     def _grow(self) -> None:
         self.rows = np.concatenate([self.rows, np.zeros_like(self.rows)])
-        self._nobody = np.broadcast_to(np.False_, len(self.rows))
         self._history.add_slots()
 
     def _wanted(self, member: Member) -> int:

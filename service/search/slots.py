@@ -11,13 +11,12 @@ from service.search.rules import IntArray
 class Slots:
     """Slots in use.
 
-    taken: ascending. array: (n,) int64, the same. at: indexes them in an array by slot, (n,) int64 or, where no lower
-    slot is free, a slice, which is much cheaper.
+    taken: ascending. at: indexes them in an array by slot, (n,) int64 or, where no lower slot is free, a slice, which
+    is much cheaper.
     """
 
     def __init__(self) -> None:
         self.taken: list[int] = []
-        self.array: IntArray
         self.at: slice | IntArray
         # Those that were in use, as a heap.
         self._free: list[int] = []
@@ -43,6 +42,6 @@ class Slots:
     def _changed(self) -> None:
         count = len(self.taken)
         if not count or self.taken[-1] == count - 1:
-            self.array, self.at = np.arange(count), slice(count)
+            self.at = slice(count)
         else:
-            self.array = self.at = np.array(self.taken, np.int64)
+            self.at = np.array(self.taken, np.int64)

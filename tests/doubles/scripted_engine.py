@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from service.engine.arrays import IntArray, StepInputs, StepOutputs
+from service.engine.arrays import IntArray, RowCopy, StepInputs, StepOutputs
 from service.engine.gaps import close_gaps
 from service.errors import EngineError
 
@@ -82,12 +82,15 @@ class ScriptedEngine:
         self._memories[solo] = [held[old] for old in np.argsort(mapping, kind="stable") if mapping[old] >= 0]
         return mapping
 
-    def copy_rows(self, sources: IntArray, targets: IntArray, lengths: IntArray) -> None:
-        assert not set(sources.tolist()) & set(targets.tolist()), "a row is both read and written"
-        self.num_copies += len(sources)
-        for source, target, length in zip(sources.tolist(), targets.tolist(), lengths.tolist(), strict=True):
-            self._cache[target, :] = -7
-            self._cache[target, :length] = self._cache[source, :length]
+    def copy_rows(self, copies: Sequence[RowCopy]) -> None:
+        sources, targets = ({copy[side] for copy in copies} for side in (0, 1))
+        assert not sources & targets, "a row is both read and written"
+        assert len(targets) == len(copies), "a row is written twice"
+        self.num_copies += len(copies)
+        for source, target, start, stop in copies:
+            assert (self._cache[target, :start] == self._cache[source, :start]).all(), "something was left out"
+            self._cache[target, start:] = -7
+            self._cache[target, start:stop] = self._cache[source, start:stop]
 
     def step(self, inputs: StepInputs) -> StepOutputs:
         self._fail_if_asked()
