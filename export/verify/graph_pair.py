@@ -159,9 +159,8 @@ class GraphPair:
         alignment = np.zeros((batch.num_rows, int(lengths.max())), np.float32)
         for row, source in enumerate(batch.source_of_row.tolist()):
             length = lengths[source]
-            alignment[row, :length] = attention_weights(
-                queries[row], keys[source, :, :length], self.spec.alignment_heads
-            )
+            own = queries[row : row + 1]
+            (alignment[row, :length],) = attention_weights(own, keys[source, :, :length], self.spec.alignment_heads)
         return alignment
 
 

@@ -31,9 +31,13 @@ from service.engine.outputs import OutputBuffers
 from service.engine.packing import PackedSources, like_lengths, pack
 from service.engine.prefix import Prefix
 from service.engine.sessions import open_session
+from service.engine.sizes import one_of_few
 from service.engine.threads import threads_of_run, usable_cpus
 from service.errors import EngineError
 from service.package.package import ModelPackage
+
+# Widths of outputs whose buffers are kept.
+_MOST_WIDTHS = 64
 
 
 class Engine:
@@ -76,7 +80,7 @@ class Engine:
         # What the decoder's binding was last made for, so that a step binds only what has changed.
         self._bound_layout: tuple[int, int, int, int] | None = None
         self._bound_rows: tuple[int, bytes, bytes] | None = None
-        self._output_widths: tuple[int, int] | None = None
+        self._output_buffers: dict[tuple[int, int], OutputBuffers] = {}
         rows = self._max_rows
         self._tokens = Prefix(np.zeros(rows, np.int64))
         self._positions = Prefix(np.zeros(rows, np.int32))
@@ -115,14 +119,14 @@ class Engine:
         for place, (memory, alone) in enumerate(zip(memories, solo.tolist(), strict=True)):
             by_run.setdefault((memory.run, alone), []).append(place)
         for (run, alone), places in by_run.items():
-            pool = self._solo if alone else self._shared
+            pool = self._pool(solo=alone)
             indices[places] = np.arange(len(places)) + len(pool)
             pool.add(run, [memories[place].index for place in places])
         return indices
 
     def forget(self, memories: IntArray, *, solo: bool) -> IntArray:
         """Drops memories (n,) int64 of one kind; returns the new index of every old one, -1 for those dropped."""
-        return (self._solo if solo else self._shared).remove(memories)
+        return self._pool(solo=solo).remove(memories)
 
     def copy_rows(self, copies: Sequence[RowCopy]) -> None:
         """Copies what rows have cached; no row may be both read and written."""
@@ -139,7 +143,7 @@ class Engine:
         self._bind_caches(num_rows)
         self._bind_rows(inputs)
         self._bind_tokens(inputs, length)
-        num_best = min(inputs.num_best, self._dimensions.target_vocabulary_size)
+        num_best = min(one_of_few(inputs.num_best), self._dimensions.target_vocabulary_size)
         outputs = self._bind_outputs(num_rows, num_best, inputs.probes.shape[1])
         try:
             self._decoder.run()
@@ -210,22 +214,31 @@ class Engine:
 
     def _bind_outputs(self, num_rows: int, num_best: int, num_probes: int) -> StepOutputs:
         widths = (num_best, num_probes)
-        if widths != self._output_widths:
+        buffers = self._output_buffers.get(widths)
+        if buffers is None:
+            if len(self._output_buffers) == _MOST_WIDTHS:
+                self._output_buffers.clear()
             width = self._dimensions.num_heads * self._dimensions.cache_head_width
-            self._outputs = OutputBuffers(self._max_rows, *widths, self._num_banned, width)
-            self._output_widths = widths
-        return self._outputs.bind(self._decoder, num_rows)
+            buffers = OutputBuffers(self._max_rows, *widths, self._num_banned, width)
+            self._output_buffers[widths] = buffers
+        self._outputs = buffers
+        return buffers.bind(self._decoder, num_rows)
 
     def _alignment(self, inputs: StepInputs) -> FloatArray:
-        found = []
+        rows_of: dict[tuple[bool, int], list[int]] = {}
         for row in inputs.aligned.tolist():
-            pool, memory = self._solo if inputs.solo[row] else self._shared, int(inputs.memories[row])
+            rows_of.setdefault((inputs.solo.item(row), inputs.memories.item(row)), []).append(row)
+        longest = max((self._pool(solo=solo).lengths.item(memory) for solo, memory in rows_of), default=0)
+        alignment = np.zeros((len(inputs.tokens), longest), np.float32)
+        for (solo, memory), rows in rows_of.items():
+            pool = self._pool(solo=solo)
             keys = pool.view(2 * self._alignment_layer)[memory, :, : pool.lengths[memory]]
-            found.append((row, attention_weights(self._outputs.queries[row], keys, self._alignment_heads)))
-        alignment = np.zeros((len(inputs.tokens), max(len(weights) for _, weights in found)), np.float32)
-        for row, weights in found:
-            alignment[row, : len(weights)] = weights
+            weights = attention_weights(self._outputs.queries[rows], keys, self._alignment_heads)
+            alignment[rows, : weights.shape[1]] = weights
         return alignment
+
+    def _pool(self, *, solo: bool) -> MemoryPool:
+        return self._solo if solo else self._shared
 
     def _run_encoder(self, packed: PackedSources) -> tuple[KeptArray, ...]:
         try:

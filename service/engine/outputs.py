@@ -32,8 +32,7 @@ class OutputBuffers:
             "alignment_query": Prefix(self._queries),
         }
 
-        # What the last step was given; most steps have as many rows as the one before.
-        self._bound: StepOutputs | None = None
+        self._views: dict[int, StepOutputs] = {}
 
     @property
     def queries(self) -> FloatArray:
@@ -41,13 +40,17 @@ class OutputBuffers:
         return self._queries
 
     def bind(self, binding: Binding, num_rows: int) -> StepOutputs:
-        """Makes the next run write the first `num_rows` rows, and returns them; always of the same binding."""
-        if self._bound is not None and len(self._bound.ids) == num_rows:
-            return self._bound
+        """Makes the next run write the first `num_rows` rows, and returns them."""
         binding.bind_input("k", self._num_best)
         for name, prefix in self._prefixes.items():
             binding.bind_output(name, prefix.value(num_rows))
-        self._bound = StepOutputs(
+        views = self._views.get(num_rows)
+        if views is None:
+            views = self._views[num_rows] = self._view(num_rows)
+        return views
+
+    def _view(self, num_rows: int) -> StepOutputs:
+        return StepOutputs(
             log_probs=self._log_probs[:num_rows],
             ids=self._ids[:num_rows],
             probes=self._probes[:num_rows],
@@ -55,4 +58,3 @@ class OutputBuffers:
             banned_logits=self._banned_logits[:num_rows],
             alignment=self._alignment[:num_rows],
         )
-        return self._bound

@@ -15,6 +15,7 @@ import numpy as np
 from service.engine.arrays import BoolArray, FloatArray, IntArray, RowCopy, StepInputs
 from service.engine.engine import Engine
 from service.engine.gaps import close_gaps
+from service.engine.sizes import one_of_few
 from service.scheduler.planner import Load
 from service.scheduler.rows import BeamRows
 from service.scheduler.sequence import Sequence
@@ -168,7 +169,8 @@ class RunningBatch:
     def _inputs(self) -> StepInputs:
         num_best = max(group.num_best() for group in self._groups.values() if len(group))
         wanted = [probe for group in self._groups.values() for probe in group.probes()]
-        probes = np.zeros((self.num_rows, max((len(ids) for _, ids in wanted), default=0)), np.int64)
+        most = max((len(ids) for _, ids in wanted), default=0)
+        probes = np.zeros((self.num_rows, one_of_few(most)), np.int64)
         for row, ids in wanted:
             probes[row, : len(ids)] = ids
         aligned = [row for group in self._groups.values() for row in group.aligned_rows()]
