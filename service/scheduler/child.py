@@ -4,6 +4,7 @@ Run as `python -m service.scheduler.child DESCRIPTOR`, the descriptor being that
 told to stop, or when the service is gone; the service has blocked the signals that are its own business.
 """
 
+import gc
 import logging
 import os
 import sys
@@ -134,6 +135,8 @@ def main() -> None:
     loop = ReportingLoop(engine, setup, connection)
     logging.getLogger().addHandler(loop.outbox)
     connection.send(Started(engine.precision, engine.provider, engine.num_threads))
+    # What there is now lives as long as the process; the collector need not go through it time and again.
+    gc.freeze()
     thread = DecodeThread(loop, setup.package.name)
     threading.Thread(target=Receiver(connection, loop, thread).run, daemon=True).start()
     thread.join()
