@@ -258,6 +258,21 @@ def test_a_number_that_was_lost_or_added_is_asked_for_as_a_placeholder():
     assert translation.segments[0].treatment.retried[0] == "digits"
 
 
+def test_where_a_lost_number_belongs_attention_is_not_asked():
+    def words_alone(ids, chance):
+        pieces = model.package.source_tokenizer.pieces(ids)
+        return [said for said, piece in zip(identity(ids, chance), pieces, strict=True) if piece.strip("▁").islower()]
+
+    translator, model = word_translator(words_alone)
+    text = "it has 12 doors and 1,250 windows."
+    (translation,) = translated(translator, text, details=Details(segments=True)).translations
+    assert [translation.text.count(number) for number in ("12 ", "1,250")] == [1, 1]
+    assert translation.segments[0].treatment.placeholders == "parts"
+    asked = [sequence for submission in model.pool.submissions for sequence in submission.sequences]
+    assert len(asked) > 3
+    assert not any(sequence.task.with_alignment for sequence in asked)
+
+
 def test_a_stage_takes_as_long_as_the_rounds_of_the_slowest_window():
     def result(queue, encode, decode):
         return SequenceResult((), queue, encode, decode)
