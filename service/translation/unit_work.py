@@ -150,7 +150,11 @@ class UnitWork:
             if self._numbers:
                 # Attention hardly ever says clearly where a number belongs: 3 times of 91 with the bundled model.
                 self._attempts = (attempt for attempt in self._attempts if attempt.way != "aligned")
+        last = self._attempt.way
         self._attempt = next(self._attempts)
+        while last == self._attempt.way == "copied" and "repetition" in self._retried:
+            # A model that rambles does not copy something else either: 3 times of 52.
+            self._attempt = next(self._attempts)
         self._askings, self._answers = [], []
 
     def _finish(self, answers: Sequence[Answer], targets: Sequence[Target]) -> None:

@@ -273,6 +273,26 @@ def test_where_a_lost_number_belongs_attention_is_not_asked():
     assert not any(sequence.task.with_alignment for sequence in asked)
 
 
+@pytest.mark.parametrize(("rambles", "num_copied"), [(False, 2), (True, 1)])
+def test_a_model_that_rambles_is_given_one_surrogate_to_copy(rambles, num_copied):
+    def words_alone(ids, chance):
+        pieces = model.package.source_tokenizer.pieces(ids)
+        said = [said for said, piece in zip(identity(ids, chance), pieces, strict=True) if piece.strip("▁").islower()]
+        return [*said, *(said[-1:] * 20 if rambles else [])]
+
+    translator, model = word_translator(words_alone)
+    (translation,) = translated(translator, "it has 12 doors", details=Details(segments=True)).translations
+    assert translation.text.count("12") == 1
+    assert ("repetition" in translation.segments[0].treatment.retried) == rambles
+    tokenizer = model.package.source_tokenizer
+    asked = {
+        tokenizer.decode(sequence.source_ids.tolist()[:-1])
+        for submission in model.pool.submissions
+        for sequence in submission.sequences
+    }
+    assert len([text for text in asked if text.startswith("it has") and text.endswith("doors")]) == 1 + num_copied
+
+
 def test_a_stage_takes_as_long_as_the_rounds_of_the_slowest_window():
     def result(queue, encode, decode):
         return SequenceResult((), queue, encode, decode)
