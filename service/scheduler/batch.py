@@ -25,6 +25,10 @@ from service.search.group import SearchGroup
 from service.search.hypothesis import Hypothesis
 from service.search.rules import DecodingRules, StepScores
 
+# What most steps ask for besides: nothing. Made once, because calls of numpy are slow right after the graph has run.
+_NO_ROWS = np.zeros(0, np.int64)
+_NO_PROBES = np.zeros((1 << 30, 0), np.int64)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ended:
@@ -114,7 +118,7 @@ class RunningBatch:
             outputs.log_probs, outputs.ids, outputs.probes, outputs.log_normalizers, outputs.banned_logits
         )
         # Their sum is finite if and only if all of them are.
-        sound = math.isfinite(np.add.reduce(outputs.log_probs[:, 0]))
+        sound = math.isfinite(sum(outputs.log_probs[:, 0].tolist()))
         ended: list[Ended] = []
         chosen: dict[int, tuple[IntArray, IntArray]] = {}
         for width, group in self._groups.items():
@@ -170,7 +174,7 @@ class RunningBatch:
         num_best = max(group.num_best() for group in self._groups.values() if len(group))
         wanted = [probe for group in self._groups.values() for probe in group.probes()]
         most = max((len(ids) for _, ids in wanted), default=0)
-        probes = np.zeros((self.num_rows, one_of_few(most)), np.int64)
+        probes = np.zeros((self.num_rows, one_of_few(most)), np.int64) if most else _NO_PROBES[: self.num_rows]
         for row, ids in wanted:
             probes[row, : len(ids)] = ids
         aligned = [row for group in self._groups.values() for row in group.aligned_rows()]
@@ -180,7 +184,7 @@ class RunningBatch:
             memories=self._memories,
             solo=self._solo,
             probes=probes,
-            aligned=np.array(sorted(set(aligned)), np.int64),
+            aligned=np.array(sorted(set(aligned)), np.int64) if aligned else _NO_ROWS,
             num_best=num_best,
         )
 
@@ -250,7 +254,7 @@ class RunningBatch:
                 continue
             all_rows[index], moved = self._beams[place].follow(rows, own, self._positions.item(rows[0]) + 1)
             copies += moved
-        group.rows[group.slots] = all_rows
+        group.member_rows = np.array(all_rows)
         self._engine.copy_rows(copies)
 
     def _close_gaps(self, rows: list[int], memories: dict[bool, list[int]]) -> None:
@@ -269,7 +273,7 @@ class RunningBatch:
             )
             self._solo = self._solo[:kept].copy()
             for group in self._groups.values():
-                group.rows[group.slots] = mapping[group.member_rows]
+                group.member_rows = mapping[group.member_rows]
         for solo, dropped in memories.items():
             if dropped:
                 mapping = self._engine.forget(np.array(dropped, np.int64), solo=solo)

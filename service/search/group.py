@@ -118,6 +118,10 @@ class SearchGroup(ABC):
         """(n, K) int64, the rows of the members in order of their slots; may be a view of `rows`."""
         return self.rows[self._slots.at]
 
+    @member_rows.setter
+    def member_rows(self, rows: IntArray) -> None:
+        self.rows[self._slots.at] = rows
+
     def join(self, task: SearchTask, row: int) -> int:
         """Takes a sequence in, whose first step runs in cache row `row`; returns its slot."""
         slot = self._slots.take()
