@@ -120,6 +120,7 @@ class SearchGroup(ABC):
 
     @member_rows.setter
     def member_rows(self, rows: IntArray) -> None:
+        """Moves the members to other rows."""
         self.rows[self._slots.at] = rows
 
     def join(self, task: SearchTask, row: int) -> int:
