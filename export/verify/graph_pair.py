@@ -157,10 +157,10 @@ class GraphPair:
         """Cross-attention weights [R, L] of the alignment layer, as the service computes them."""
         keys, lengths = batch.memory[f"cross_k.{self.spec.alignment_layer}"], batch.memory["lengths"]
         alignment = np.zeros((batch.num_rows, int(lengths.max())), np.float32)
-        for row, source in enumerate(batch.source_of_row.tolist()):
-            length = lengths[source]
-            own = queries[row : row + 1]
-            (alignment[row, :length],) = attention_weights(own, keys[source, :, :length], self.spec.alignment_heads)
+        for source, length in enumerate(lengths.tolist()):
+            own = batch.source_of_row == source
+            heads = self.spec.alignment_heads
+            alignment[own, :length] = attention_weights(queries[own], keys[source, :, :length], heads)
         return alignment
 
 

@@ -47,11 +47,10 @@ class StepInputs:
 class StepOutputs:
     """What the decoder says about each row; the arrays hold until the next step.
 
-    log_probs (R, k) float32 descending with ids (R, k) int64, of as many tokens as were wanted or a few more; probes
-    (R, P) float32; log_normalizers (R, 1) float32, the logit of any token minus its log-probability; banned_logits
-    (R, B) float32, of the ids that the package gives no probability; alignment (R, L) float32, cross-attention weights
-    of the package's alignment layer averaged over heads, 0 beyond a row's source and in rows that did not ask; L is the
-    longest source of those that did.
+    log_probs (R, k) float32 descending with ids (R, k) int64; probes (R, P) float32; log_normalizers (R, 1) float32,
+    the logit of any token minus its log-probability; banned_logits (R, B) float32, of the ids that the package gives no
+    probability; alignment (R, L) float32, cross-attention weights of the package's alignment layer averaged over heads,
+    0 beyond a row's source and in rows that did not ask; L is the longest source of those that did.
     """
 
     log_probs: FloatArray

@@ -31,7 +31,6 @@ from service.engine.outputs import OutputBuffers
 from service.engine.packing import PackedSources, like_lengths, pack
 from service.engine.prefix import Prefix
 from service.engine.sessions import open_session
-from service.engine.sizes import one_of_few
 from service.engine.threads import threads_of_run, usable_cpus
 from service.errors import EngineError
 from service.package.package import ModelPackage
@@ -143,7 +142,7 @@ class Engine:
         self._bind_caches(num_rows)
         self._bind_rows(inputs)
         self._bind_tokens(inputs, length)
-        num_best = min(one_of_few(inputs.num_best), self._dimensions.target_vocabulary_size)
+        num_best = min(inputs.num_best, self._dimensions.target_vocabulary_size)
         outputs = self._bind_outputs(num_rows, num_best, inputs.probes.shape[1])
         try:
             self._decoder.run()
@@ -228,7 +227,7 @@ class Engine:
         rows_of: dict[tuple[bool, int], list[int]] = {}
         for row in inputs.aligned.tolist():
             rows_of.setdefault((inputs.solo.item(row), inputs.memories.item(row)), []).append(row)
-        longest = max((self._pool(solo=solo).lengths.item(memory) for solo, memory in rows_of), default=0)
+        longest = max(self._pool(solo=solo).lengths.item(memory) for solo, memory in rows_of)
         alignment = np.zeros((len(inputs.tokens), longest), np.float32)
         for (solo, memory), rows in rows_of.items():
             pool = self._pool(solo=solo)

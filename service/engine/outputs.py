@@ -31,7 +31,6 @@ class OutputBuffers:
             "banned_logits": Prefix(self._banned_logits),
             "alignment_query": Prefix(self._queries),
         }
-
         self._views: dict[int, StepOutputs] = {}
 
     @property

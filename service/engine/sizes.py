@@ -1,4 +1,4 @@
-"""Sizes of arrays that are made anew for each size: few of them, so that each is made once."""
+"""Sizes of arrays that the engine keeps one of for each size: few of them, so that it seldom makes another."""
 
 
 def one_of_few(count: int) -> int:

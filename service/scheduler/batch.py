@@ -171,10 +171,10 @@ class RunningBatch:
         return self._groups[width]
 
     def _inputs(self) -> StepInputs:
-        num_best = max(group.num_best() for group in self._groups.values() if len(group))
+        most = max(group.num_best() for group in self._groups.values() if len(group))
         wanted = [probe for group in self._groups.values() for probe in group.probes()]
-        most = max((len(ids) for _, ids in wanted), default=0)
-        probes = np.zeros((self.num_rows, one_of_few(most)), np.int64) if most else _NO_PROBES[: self.num_rows]
+        width = one_of_few(max((len(ids) for _, ids in wanted), default=0))
+        probes = np.zeros((self.num_rows, width), np.int64) if width else _NO_PROBES[: self.num_rows]
         for row, ids in wanted:
             probes[row, : len(ids)] = ids
         aligned = [row for group in self._groups.values() for row in group.aligned_rows()]
@@ -185,7 +185,7 @@ class RunningBatch:
             solo=self._solo,
             probes=probes,
             aligned=np.array(sorted(set(aligned)), np.int64) if aligned else _NO_ROWS,
-            num_best=num_best,
+            num_best=one_of_few(most),
         )
 
     def _broken(self, group: SearchGroup, log_probs: FloatArray) -> list[int]:
@@ -226,11 +226,8 @@ class RunningBatch:
             group = self._groups[width]
             rows = [vacant.pop() for _ in range(width - 1)]
             group.rows[slot, 1:] = rows
-            self._positions[rows], self._memories[rows], self._solo[rows] = (
-                0,
-                self._memories[group.rows[slot, 0]],
-                False,
-            )
+            self._positions[rows] = 0
+            self._memories[rows], self._solo[rows] = self._memories[group.rows[slot, 0]], False
         return vacant
 
     def _continue(self, group: SearchGroup, parents: IntArray, tokens: IntArray) -> None:

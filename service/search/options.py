@@ -96,14 +96,6 @@ class PartialOptions:
     seed: int | None = None
 
 
-def after_loop(options: DecodingOptions, ngram_size: int, ratio: float) -> DecodingOptions:
-    """Returns the options with n-grams of a size banned, unless smaller ones are already, and another length ratio."""
-    present = options.no_repeat_ngram_size
-    return replace(
-        options, no_repeat_ngram_size=min(ngram_size, present) if present else ngram_size, max_length_ratio=ratio
-    )
-
-
 def guarded(defaults: DecodingOptions) -> DecodingOptions:
     """Returns a package's defaults with the guards against runaways that a service has and Hugging Face has not."""
     return replace(defaults, max_length_ratio=SERVED_LENGTH_RATIO, stop_loops=True)

@@ -7,7 +7,7 @@ from service.engine.arrays import IntArray
 from service.scheduler.sequence import Sequence as DecodeSequence
 from service.scheduler.sequence import SequenceResult
 from service.search.hypothesis import Hypothesis, StopReason
-from service.search.options import LENGTH_RATIO_AFTER_LOOP, DecodingOptions, after_loop
+from service.search.options import LENGTH_RATIO_AFTER_LOOP, DecodingOptions
 from service.search.pool import normalised
 from service.text.repetition import is_runaway, kept_places, retry_ngram_size, source_repeats
 from service.translation.direction import Direction
@@ -94,8 +94,12 @@ class Asking:
         return hypothesis.stop_reason is StopReason.LENGTH and may_be_honest
 
     def _without_loop(self, said: Sequence[int]) -> DecodingOptions:
-        ratio = self._options.max_length_ratio if self._question.own_ratio else LENGTH_RATIO_AFTER_LOOP
-        return after_loop(self._options, retry_ngram_size(said, self._repeats), ratio)
+        size, present = retry_ngram_size(said, self._repeats), self._options.no_repeat_ngram_size
+        return replace(
+            self._options,
+            no_repeat_ngram_size=min(size, present) if present else size,
+            max_length_ratio=self._options.max_length_ratio if self._question.own_ratio else LENGTH_RATIO_AFTER_LOOP,
+        )
 
     def _narrowed(self, options: DecodingOptions) -> DecodingOptions:
         """Greedy search, if one hypothesis is wanted: under a ban it says more of the source and takes less time."""

@@ -18,7 +18,7 @@ from service.text.number_atoms import protect_digits
 from service.text.spaces import has_odd_white_space, with_single_spaces
 from service.text.weaving import joined
 from service.translation.asking import Answer, Asking, Question
-from service.translation.attempts import attempts_at
+from service.translation.attempts import Attempt, attempts_at
 from service.translation.direction import Direction
 from service.translation.entries import Items, Target, Unit, UnitResult
 from service.translation.translation import CaseName, Details, RetryReason, Treatment
@@ -147,15 +147,16 @@ class UnitWork:
             items = protect_digits(self._items)
             self._numbers = frozenset(item for item in items if isinstance(item, Placeholder)) - set(self._items)
             self._attempts = attempts_at(items, self._settings.is_known)
-            if self._numbers:
-                # Attention hardly ever says clearly where a number belongs: 3 times of 91 with the bundled model.
-                self._attempts = (attempt for attempt in self._attempts if attempt.way != "aligned")
-        last = self._attempt.way
-        self._attempt = next(self._attempts)
-        while last == self._attempt.way == "copied" and "repetition" in self._retried:
-            # A model that rambles does not copy something else either: 3 times of 52.
-            self._attempt = next(self._attempts)
+        self._attempt = next(filter(self._is_promising, self._attempts))
         self._askings, self._answers = [], []
+
+    def _is_promising(self, attempt: Attempt) -> bool:
+        """Says whether an attempt that would follow on the present one is worth its time; the last one always is."""
+        if attempt.way == "aligned":
+            # Attention hardly ever says clearly where a number belongs: 3 times of 91 with the bundled model.
+            return not self._numbers
+        # A model that rambles and has not copied one surrogate does not copy another either: 3 times of 52.
+        return not (attempt.way == self._attempt.way == "copied" and "repetition" in self._retried)
 
     def _finish(self, answers: Sequence[Answer], targets: Sequence[Target]) -> None:
         best = [answer.hypotheses[0] for answer in answers]

@@ -2,13 +2,16 @@
 
 import asyncio
 import contextlib
+import types
 
 import pytest
+import uvicorn
 
 from service.api.attendance import StopSignal, run_attended
 from service.api.backend import Backend
 from service.api.lifecycle import Lifecycle, Phase
 from service.errors import NotReadyError, RequestCancelledError, ShuttingDownError
+from service.server import DrainingServer
 from tests.contract.scripted_backend import scripted_backend
 
 
@@ -173,3 +176,21 @@ def test_cancelling_from_outside_cancels_the_work():
 
     asyncio.run(scenario())
     assert ends == ["cancelled"]
+
+
+def test_what_waits_for_the_models_is_done_when_they_are_loaded_and_once(backend):
+    async def app(*_):
+        raise AssertionError("nobody asks")
+
+    async def tick_thrice():
+        await server.on_tick(1)
+        assert done == []
+        lifecycle.load(backend)
+        for counter in (2, 3):
+            await server.on_tick(counter)
+
+    lifecycle, done = Lifecycle(), []
+    server = DrainingServer(uvicorn.Config(app), types.SimpleNamespace(), lifecycle, types.SimpleNamespace())
+    server.on_loaded = lambda: done.append(lifecycle.loaded)
+    asyncio.run(tick_thrice())
+    assert done == [backend]
